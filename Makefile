@@ -1,0 +1,61 @@
+# bothworlds: `make` shows what there is to do. Every target sets up what it needs in .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+JOBS ?= 2
+SOURCES := pyproject.toml src/bothworlds/_version.py
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format docs bench constants clean
+
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/pip.stamp:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+	@touch $@
+
+$(VENV)/demo.stamp: $(SOURCES) | $(VENV)/pip.stamp
+	$(PIP) install --editable '.[plot]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
+	$(PIP) install --editable '.[plot]' --group dev
+	@touch $@
+
+demo: $(VENV)/demo.stamp ## a tour of half a minute: two worlds, three policies, one chart
+	$(BIN)/python examples/tour.py --out build/tour
+
+test: lint ## everything that must pass: lint, types, layers, tests, coverage, docs (about 5 minutes)
+	$(BIN)/python -m pytest -n $(JOBS)
+	rm -f .coverage .coverage.*
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m "not compiled" tests
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+
+lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev.stamp ## let ruff format and fix
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/dev.stamp ## build the documentation into build/docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+bench: $(VENV)/dev.stamp ## measure Bandit against a NumPy implementation, as ratios in one run
+	$(BIN)/python benchmarks/bandit_speed.py
+
+constants: $(VENV)/dev.stamp ## measure what the choice of constants costs (the table in the docs)
+	$(BIN)/python benchmarks/constants.py
+
+clean: ## remove .venv, build and caches
+	rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

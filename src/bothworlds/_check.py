@@ -1,0 +1,153 @@
+"""Checks of arguments, in one wording: each names the argument, its value, what is allowed and the fix."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bothworlds.errors import InvalidArgument, UnknownName
+
+
+def _range(above: float | None, at_least: float | None, below: float | None, at_most: float | None) -> str:
+    parts = []
+    if above is not None:
+        parts.append(f"above {above:g}")
+    if at_least is not None:
+        parts.append(f"at least {at_least:g}")
+    if below is not None:
+        parts.append(f"below {below:g}")
+    if at_most is not None:
+        parts.append(f"at most {at_most:g}")
+    return " and ".join(parts)
+
+
+def _inside(
+    value: float, above: float | None, at_least: float | None, below: float | None, at_most: float | None
+) -> bool:
+    return (
+        (above is None or value > above)
+        and (at_least is None or value >= at_least)
+        and (below is None or value < below)
+        and (at_most is None or value <= at_most)
+    )
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    fix: str = "",
+) -> float:
+    """``value`` as a finite float inside the range, or :class:`InvalidArgument`."""
+    allowed = _range(above, at_least, below, at_most)
+    hint = f"; {fix}" if fix else ""
+    wanted = f"a finite number {allowed}".rstrip()
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        raise InvalidArgument(f"{name} must be {wanted}, got {value!r}{hint}")
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"{name} must be {wanted}, got {value!r}{hint}") from None
+    if not math.isfinite(result) or not _inside(result, above, at_least, below, at_most):
+        raise InvalidArgument(f"{name} must be {wanted}, got {result!r}{hint}")
+    return result
+
+
+def integer(name: str, value: Any, *, at_least: int, fix: str = "") -> int:
+    """``value`` as an int that is at least ``at_least``, or :class:`InvalidArgument`."""
+    hint = f"; {fix}" if fix else ""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        result = operator.index(value)
+    except TypeError:
+        raise InvalidArgument(f"{name} must be an integer, got {value!r}{hint}") from None
+    if result < at_least:
+        raise InvalidArgument(f"{name} must be at least {at_least}, got {result}{hint}")
+    return result
+
+
+def vector(
+    name: str,
+    values: Any,
+    *,
+    size: int | None = None,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    fix: str = "",
+) -> NDArray[np.float64]:
+    """``values`` as a new one-dimensional float64 array, every entry finite and inside the range."""
+    hint = f"; {fix}" if fix else ""
+    try:
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{name} must be a one-dimensional sequence of numbers, got {_short(values)}{hint}"
+        ) from None
+    if array.ndim != 1 or (size is not None and array.size != size):
+        length = "" if size is None else f" of length {size}"
+        raise InvalidArgument(
+            f"{name} must be a one-dimensional sequence{length}, got shape {array.shape}{hint}"
+        )
+    bad = ~np.isfinite(array)
+    if above is not None:
+        bad |= ~(array > above)
+    if at_least is not None:
+        bad |= ~(array >= at_least)
+    if at_most is not None:
+        bad |= ~(array <= at_most)
+    if bad.any():
+        at = int(np.argmax(bad))
+        allowed = f"finite and {_range(above, at_least, None, at_most)}".removesuffix(" and ")
+        raise InvalidArgument(f"{name}[{at}] must be {allowed}, got {float(array[at])!r}{hint}")
+    return array
+
+
+def indices(name: str, values: Any, *, below: int) -> NDArray[np.int64]:
+    """``values`` as an int64 array of indices in ``0 .. below-1``."""
+    array = np.asarray(values)
+    if array.size == 0 and array.ndim == 1:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InvalidArgument(
+            f"{name} must be a one-dimensional sequence of integers in 0..{below - 1}, got {_short(values)}"
+        )
+    bad = (array < 0) | (array >= below)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise InvalidArgument(f"{name}[{at}] must be in 0..{below - 1}, got {int(array[at])}")
+    return array.astype(np.int64)
+
+
+def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
+    """Refuse a ``value`` that is not among ``allowed``."""
+    choices = list(allowed)
+    if not any(value is choice or value == choice for choice in choices):
+        listing = ", ".join(repr(choice) for choice in choices)
+        raise InvalidArgument(f"{name} must be one of {listing}, got {value!r}")
+
+
+def known(kind: str, name: Any, names: Iterable[str]) -> str:
+    """Refuse a registry ``name`` that is not among ``names``, suggesting the closest one."""
+    choices = sorted(names)
+    if isinstance(name, str) and name in choices:
+        return name
+    close = difflib.get_close_matches(str(name).lower(), choices, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise UnknownName(f"no {kind} is called {name!r}{hint} Known: {', '.join(choices)}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

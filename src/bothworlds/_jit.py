@@ -1,0 +1,221 @@
+"""numba in one place: compiler flags, functions chosen by type, and a disk cache keyed by the sources.
+
+Three decorators, and nothing else in the package touches numba:
+
+``@kernel``
+    a plain function that compiled code may call.
+``@generic``
+    ``functools.singledispatch`` for kernels: the implementation is chosen by the type of the first
+    argument, a ``NamedTuple`` of parameters, at compile time. The decorated body is the default.
+``@entry``
+    a kernel called from Python: compiled on its first call for each combination of argument types, then
+    read from disk by later processes. ``entry.py_func`` is the plain Python function.
+
+All three leave ordinary Python functions behind, so importing the package does not import numba, and
+with ``NUMBA_DISABLE_JIT=1`` everything runs as Python (that is how coverage is measured).
+
+No ``fastmath`` anywhere: it reorders sums, and a reordered sum is another trajectory. The numpy error
+model is needed for loops with a division to vectorise.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+
+_FLAGS: dict[str, Any] = {"error_model": "numpy"}
+_PACKAGE = Path(__file__).parent
+
+# Functions that numba has not been told about yet, each with the rule that picks its implementation.
+_pending: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+_outside: set[Path] = set()  # files outside the package that registered an implementation
+_lock = threading.RLock()
+
+
+def kernel(function: F) -> F:
+    """Let compiled code call ``function``."""
+    _pending.append((function, lambda *_: function))
+    return function
+
+
+class _GenericFunction(Generic[P, R]):
+    """The type of what :func:`generic` returns, for type checkers."""
+
+    implementations: dict[type, Callable[..., R]]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        raise NotImplementedError
+
+    def register(self, kind: type) -> Callable[[F], F]:
+        raise NotImplementedError
+
+
+def generic(default: Callable[P, R]) -> _GenericFunction[P, R]:
+    """A kernel whose implementation is chosen by the type of its first argument.
+
+    >>> @generic
+    ... def area(shape, scale):
+    ...     return 0.0
+    >>> class Square(NamedTuple):
+    ...     side: float
+    >>> @area.register(Square)
+    ... def _(shape, scale):
+    ...     return scale * shape.side**2
+    >>> area(Square(3.0), 2.0)
+    18.0
+    """
+    implementations: dict[type, Callable[..., R]] = {}
+
+    # A plain function, not an object with __call__: numba can only look up functions.
+    @functools.wraps(default)
+    def dispatch(first: Any, *rest: Any) -> R:
+        return implementations.get(type(first), default)(first, *rest)
+
+    def register(kind: type) -> Callable[[F], F]:
+        def decorate(implementation: F) -> F:
+            implementations[kind] = implementation
+            path = Path(implementation.__code__.co_filename)
+            if _PACKAGE not in path.parents:
+                _outside.add(path)
+            return implementation
+
+        return decorate
+
+    def choose(first: Any, *_: Any) -> Callable[..., R]:
+        # numba's type of a NamedTuple knows its class; any other type gets the default
+        return implementations.get(getattr(first, "instance_class", object), default)
+
+    dispatch.register = register  # type: ignore[attr-defined]
+    dispatch.implementations = implementations  # type: ignore[attr-defined]
+    _pending.append((dispatch, choose))
+    return dispatch  # type: ignore[return-value]
+
+
+class entry(Generic[P, R]):
+    """A kernel called from Python, compiled at its first call and cached on disk."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.py_func = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.compiled(*args, **kwargs)
+
+    @functools.cached_property
+    def compiled(self) -> Callable[P, R]:
+        """The dispatcher, which compiles itself for new types of arguments."""
+        import numba  # noqa: PLC0415 - 0.4 s, and only needed now
+        from numba.extending import overload  # noqa: PLC0415
+
+        if numba.config.DISABLE_JIT:
+            return self.py_func
+        with _lock:
+            while _pending:
+                function, choose = _pending.pop()
+                overload(function, jit_options=_FLAGS, strict=False)(choose)
+            dispatcher = numba.njit(nogil=True, **_FLAGS)(self.py_func)
+            dispatcher._cache = _disk_cache(self.py_func)
+        return dispatcher  # type: ignore[no-any-return]
+
+    def bind(self, *args: P.args, **kwargs: P.kwargs) -> Callable[P, R]:
+        """The machine code for arguments of exactly these types.
+
+        A call through the dispatcher spends about 5 µs on finding out the types of nested tuples; a caller
+        whose types never change can do without. Compiles, but does not run, the kernel.
+        """
+        import numba  # noqa: PLC0415
+
+        dispatcher: Any = self.compiled
+        if numba.config.DISABLE_JIT:
+            return self.py_func
+        signature = tuple(numba.typeof(value) for value in args)
+        dispatcher.compile(signature)
+        return dispatcher.overloads[signature].entry_point  # type: ignore[no-any-return]
+
+
+# --- the disk cache -------------------------------------------------------------------------------------
+# numba's own cache looks only at the file of the function it caches, so a cached caller keeps using the
+# old code of a helper that was edited in another file. Here the folder is named by a hash of all sources.
+
+
+def _hash(paths: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(str(path).encode())
+        # what was typed at a prompt has no file to compare: it never matches
+        digest.update(path.read_bytes() if path.is_file() else os.urandom(16))
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def source_hash() -> str:
+    """A hash over all Python files of the package."""
+    return _hash(list(_PACKAGE.rglob("*.py")))
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels are kept: ``$BOTHWORLDS_CACHE_DIR`` or the user's cache, by source hash."""
+    root = os.environ.get("BOTHWORLDS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    if not root:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        root = os.path.join(base, "bothworlds")
+    for candidate in (Path(root), Path(tempfile.gettempdir()) / f"bothworlds-{_user()}"):
+        path = candidate / source_hash()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=path).close()
+        except OSError:
+            continue  # a read-only home: the next place
+        return path
+    raise OSError(f"no writable folder for compiled kernels; set BOTHWORLDS_CACHE_DIR (tried {root})")
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+
+
+def _disk_cache(function: Callable[..., Any]) -> Any:
+    from numba.core import caching  # noqa: PLC0415
+
+    class Locator(caching._CacheLocator):  # type: ignore[misc]
+        def get_cache_path(self) -> str:
+            return str(cache_directory())
+
+        def get_source_stamp(self) -> str:
+            return source_hash()
+
+        def get_disambiguator(self) -> str:
+            return function.__module__
+
+        @classmethod
+        def from_function(cls, py_func: Any, py_file: str) -> Locator:
+            return cls()
+
+    class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+        _locator_classes = (Locator,)
+
+    class Cache(caching.FunctionCache):  # type: ignore[misc]
+        _impl_class = Implementation
+
+        def _index_key(self, sig: Any, codegen: Any) -> Any:
+            # A policy written outside the package must not meet the code of its earlier self.
+            return (*super()._index_key(sig, codegen), sys.implementation.cache_tag, _hash(list(_outside)))
+
+    return Cache(function)

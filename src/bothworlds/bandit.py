@@ -1,0 +1,376 @@
+"""``bw.Bandit``: the friendly, stateful face of a policy."""
+
+from __future__ import annotations
+
+import html
+import secrets
+import threading
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import _check, policies, rng, statefile
+from bothworlds._version import __version__
+from bothworlds.errors import (
+    ForeignPull,
+    InvalidArgument,
+    RepeatedPull,
+    SolverError,
+    StateError,
+    UnknownPull,
+)
+from bothworlds.policies.base import (
+    Policy,
+    act_once,
+    init,
+    read_distribution,
+    require_policy,
+    update_once,
+)
+from bothworlds.policies.light_barrier import LightBarrier
+from bothworlds.simplex.kernel import FAILED
+
+Label = str | int
+SHOWN_ARMS = 20
+
+
+class Pull(NamedTuple):
+    """One decision of a bandit.
+
+    ``arm`` is to be played and ``observe`` is the arm whose loss or reward to give back; they differ only
+    for decoupled policies. ``probability`` is that of ``arm`` at the moment of the draw.
+    """
+
+    round: int
+    arm: Label
+    observe: Label
+    probability: float
+    bandit: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Pull(round={self.round}, arm={self.arm!r}, observe={self.observe!r}, "
+            f"probability={self.probability:.4g})"
+        )
+
+
+class _Open(NamedTuple):
+    """What a bandit remembers of a pull until its feedback arrives."""
+
+    pull: Pull
+    observe: int
+    weight: float
+    epoch: int
+
+
+class Bandit:
+    """Choose among arms, learn from what comes back, whatever the world is like.
+
+    Parameters
+    ----------
+    arms:
+        The number of arms (labelled 0, 1, …), or their labels: distinct strings or integers.
+    policy:
+        Any policy; None is :class:`LightBarrier`, the recommended one.
+    horizon:
+        How many pulls there will be, if known; None if not. Pulling on beyond it is allowed, but what a
+        policy promises then ends at the horizon.
+    seed:
+        A non-negative integer for a reproducible bandit; None for fresh randomness.
+    low, high:
+        The range of the losses or rewards that you will report.
+
+    Notes
+    -----
+    Feedback may be late, out of order, or never come. Each pull keeps the probability it was drawn with and
+    may be updated once. A bandit learns only from updates: two pulls in a row without feedback are two
+    draws from the same distribution. All methods may be called from several threads.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+    >>> pull = bandit.pull()
+    >>> pull
+    Pull(round=1, arm='green', observe='green', probability=0.3333)
+    >>> bandit.update(pull, reward=1.0)
+    >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
+    {'blue': 0.26, 'green': 0.481, 'red': 0.26}
+    """
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        policy: Policy | None = None,
+        *,
+        horizon: int | None = None,
+        seed: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+    ) -> None:
+        self._arms = _labels(arms)
+        self._policy = LightBarrier() if policy is None else require_policy(policy)
+        self._params = self._policy.resolve(len(self._arms), horizon)
+        self._horizon = None if horizon is None else int(horizon)
+        self._low = _check.number("low", low)
+        self._high = _check.number("high", high, above=self._low, fix="high must exceed low")
+        self._random = rng.stream(seed)
+        self._state = init(self._params)
+        self._id = secrets.token_hex(8)
+        self._rounds = 0
+        self._open: dict[int, _Open] = {}
+        self._pulls = [0] * len(self._arms)
+        self._seen = [0] * len(self._arms)
+        self._loss_sums = [0.0] * len(self._arms)
+        self._word = "reward"  # the user's own: the word of the last update
+        self._ready()
+
+    def _ready(self) -> None:
+        """What is not part of the state: lock, buffer, compiled kernels."""
+        self._lock = threading.RLock()
+        self._uniforms = np.empty(self._policy.draws)
+        self._act = act_once.bind(self._params, self._state, self._uniforms)
+        self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0)
+
+    # --- the loop: pull, update ---------------------------------------------------------------------
+
+    def pull(self) -> Pull:
+        """Draw the next arm."""
+        with self._lock:
+            self._random.random(out=self._uniforms)
+            arm, observe, probability, weight, epoch = self._act(self._params, self._state, self._uniforms)
+            self._rounds = number = self._rounds + 1
+            pull = Pull(number, self._arms[arm], self._arms[observe], probability, self._id)
+            self._open[number] = _Open(pull, observe, weight, epoch)
+            self._pulls[arm] += 1
+            return pull
+
+    def update(self, pull: Pull, *, reward: float | None = None, loss: float | None = None) -> None:
+        """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once."""
+        if (reward is None) == (loss is None):
+            got = "neither" if reward is None else "both"
+            raise InvalidArgument(f"update needs either reward=... or loss=..., got {got}")
+        with self._lock:
+            record = self._find(pull)
+            if loss is None:
+                word, unit = "reward", (self._high - self._value("reward", reward)) / (self._high - self._low)
+            else:
+                word, unit = "loss", (self._value("loss", loss) - self._low) / (self._high - self._low)
+            status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.epoch)
+            if status == FAILED:
+                raise SolverError(f"{self._policy!r} found no solution after {pull!r}; please report this")
+            del self._open[pull.round]
+            self._seen[record.observe] += 1
+            self._loss_sums[record.observe] += unit
+            self._word = word
+
+    def _value(self, name: str, value: Any) -> float:
+        if type(value) is float and self._low <= value <= self._high:  # the common case, without ceremony
+            return value
+        fix = "give the range as Bandit(..., low=..., high=...)"
+        return _check.number(name, value, at_least=self._low, at_most=self._high, fix=fix)
+
+    def _find(self, pull: Pull) -> _Open:
+        if not isinstance(pull, Pull):
+            raise InvalidArgument(f"pull must be what Bandit.pull() returned, got {pull!r}")
+        if pull.bandit != self._id:
+            raise ForeignPull(f"{pull!r} was made by another bandit; update that one")
+        record = self._open.get(pull.round)
+        if record is not None:
+            return record
+        if 1 <= pull.round <= self._rounds:
+            raise RepeatedPull(f"{pull!r} has had its feedback; each pull is updated once")
+        raise UnknownPull(f"{pull!r} was never made: this bandit has made {self._rounds} pulls")
+
+    # --- what it knows ------------------------------------------------------------------------------
+
+    @property
+    def probabilities(self) -> dict[Label, float]:
+        """The distribution that the next pull is drawn from."""
+        out = np.empty(len(self._arms))
+        with self._lock:
+            read_distribution(self._params, self._state, out)
+        return dict(zip(self._arms, out.tolist(), strict=True))
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The labels of the arms."""
+        return self._arms
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that decides."""
+        return self._policy
+
+    @property
+    def horizon(self) -> int | None:
+        """The horizon that was given."""
+        return self._horizon
+
+    @property
+    def rounds(self) -> int:
+        """How many pulls have been made."""
+        return self._rounds
+
+    @property
+    def outstanding(self) -> tuple[Pull, ...]:
+        """The pulls that wait for feedback, oldest first."""
+        with self._lock:
+            return tuple(record.pull for record in self._open.values())
+
+    def _rows(self) -> list[tuple[str, float, int, str]]:
+        """Label, probability, pulls and mean of what was seen, likeliest arms first."""
+        rows = []
+        span = self._high - self._low
+        with self._lock:
+            for i, (label, p) in enumerate(self.probabilities.items()):
+                mean = "–"
+                if self._seen[i]:
+                    unit = self._loss_sums[i] / self._seen[i]
+                    value = self._high - span * unit if self._word == "reward" else self._low + span * unit
+                    mean = f"{value:.4g}"
+                rows.append((str(label), p, self._pulls[i], mean))
+        return sorted(rows, key=lambda row: -row[1])
+
+    def _headline(self) -> str:
+        of = f" of {self._horizon}" if self._horizon is not None else ""
+        waiting = f", {len(self._open)} outstanding" if self._open else ""
+        return f"{len(self._arms)} arms, {self._policy!r}, {self._rounds}{of} pulls{waiting}"
+
+    def __repr__(self) -> str:
+        label, p, *_ = self._rows()[0]
+        return f"<Bandit: {self._headline()}; likeliest next: {label} ({p:.1%})>"
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        width = max(3, *(len(row[0]) for row in rows[:SHOWN_ARMS]))
+        lines = [f"Bandit: {self._headline()}", f"{'arm':<{width}}  next pull    pulls  mean {self._word}"]
+        for label, p, pulls, mean in rows[:SHOWN_ARMS]:
+            lines.append(f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(self._word)}}")
+        if len(rows) > SHOWN_ARMS:
+            lines.append(f"… and {len(rows) - SHOWN_ARMS} more arms")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        body = "".join(
+            f"<tr><td>{html.escape(label)}</td><td>{p:.2%}</td><td>{pulls}</td><td>{mean}</td></tr>"
+            for label, p, pulls, mean in rows[:SHOWN_ARMS]
+        )
+        more = f"<p>… and {len(rows) - SHOWN_ARMS} more arms</p>" if len(rows) > SHOWN_ARMS else ""
+        return (
+            f"<p><b>Bandit</b>: {html.escape(self._headline())}</p>"
+            f"<table><thead><tr><th>arm</th><th>next pull</th><th>pulls</th><th>mean {self._word}</th></tr>"
+            f"</thead><tbody>{body}</tbody></table>{more}"
+        )
+
+    # --- keeping it ---------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in plain JSON types, exact to the bit: state, random stream, outstanding pulls."""
+        with self._lock:
+            return {
+                "format": statefile.FORMAT,
+                "version": statefile.VERSION,
+                "bothworlds": __version__,
+                "bandit": self._id,
+                "arms": list(self._arms),
+                "policy": policies.to_dict(self._policy),
+                "horizon": self._horizon,
+                "low": self._low,
+                "high": self._high,
+                "word": self._word,
+                "rounds": self._rounds,
+                "pulls": list(self._pulls),
+                "seen": list(self._seen),
+                "loss_sums": list(self._loss_sums),
+                "outstanding": [
+                    {
+                        "round": number,
+                        "arm": self._arms.index(record.pull.arm),
+                        "probability": record.pull.probability,
+                        "observe": record.observe,
+                        "weight": record.weight,
+                        "epoch": record.epoch,
+                    }
+                    for number, record in self._open.items()
+                ],
+                "random": rng.to_dict(self._random),
+                "state": statefile.pack(self._state),
+            }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], *, policy: Policy | None = None) -> Bandit:
+        """The bandit that :meth:`to_dict` described. ``policy``, where given, must be the saved one."""
+        statefile.check_header(data)
+        try:
+            saved = policies.from_dict(data["policy"])
+            if policy is not None and require_policy(policy) != saved:
+                raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
+            bandit = cls(data["arms"], saved, horizon=data["horizon"], low=data["low"], high=data["high"])
+            n = len(bandit._arms)
+            bandit._id = statefile.text(data, "bandit")
+            bandit._word = statefile.text(data, "word")
+            bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
+            bandit._pulls = statefile.counts(data, "pulls", n)
+            bandit._seen = statefile.counts(data, "seen", n)
+            bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
+            bandit._random = rng.from_dict(data["random"])
+            bandit._state = statefile.unpack(bandit._state, data["state"])
+            for item in data["outstanding"]:
+                arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
+                number = _check.integer("outstanding round", item["round"], at_least=1)
+                probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
+                weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
+                pull = Pull(number, bandit._arms[arm], bandit._arms[observe], probability, bandit._id)
+                epoch = _check.integer("epoch", item["epoch"], at_least=0)
+                bandit._open[number] = _Open(pull, observe, weight, epoch)
+        except KeyError as error:
+            raise StateError(f"the saved state lacks {error}; it is incomplete") from None
+        except (InvalidArgument, TypeError) as error:
+            raise StateError(f"the saved state cannot be restored: {error}") from error
+        return bandit
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the bandit to a JSON file, whole or not at all."""
+        statefile.write(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, policy: Policy | None = None) -> Bandit:
+        """Read a bandit that :meth:`save` wrote. ``policy``, where given, must be the saved one."""
+        return cls.from_dict(statefile.read(path), policy=policy)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            private = {"_lock", "_uniforms", "_act", "_learn"}
+            kept = {name: value for name, value in self.__dict__.items() if name not in private}
+            # copies, so that a pickle taken while another thread plays is one moment, not two
+            return kept | {"_open": dict(self._open), "_state": statefile.copy(self._state)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ready()
+
+
+def _labels(arms: int | Sequence[Label]) -> tuple[Label, ...]:
+    if isinstance(arms, (str, bytes)):
+        raise InvalidArgument(
+            f"arms must be a number or a sequence of labels, got {arms!r}; write [{arms!r}, ...]"
+        )
+    if isinstance(arms, (int, np.integer)) or not hasattr(arms, "__iter__"):
+        return tuple(
+            range(_check.integer("arms", arms, at_least=1, fix="give at least one arm, or a list of labels"))
+        )
+    labels = [int(label) if isinstance(label, np.integer) else label for label in arms]
+    if not labels:
+        raise InvalidArgument("arms must hold at least one label, got an empty sequence")
+    seen: set[Label] = set()
+    for i, label in enumerate(labels):
+        if not isinstance(label, (str, int)) or isinstance(label, bool) or label == "":
+            raise InvalidArgument(f"arms[{i}] must be a non-empty string or an integer, got {label!r}")
+        if label in seen:
+            raise InvalidArgument(f"arms must be distinct, got {label!r} twice")
+        seen.add(label)
+    return tuple(labels)

@@ -1,0 +1,52 @@
+"""Every exception that bothworlds raises on purpose.
+
+::
+
+    BothworldsError
+    ├── InvalidArgument (ValueError)      a value that is not allowed: names argument, value, range and fix
+    │   └── UnknownName (LookupError)     no policy or regularizer of that name: suggests the closest one
+    ├── PullError (ValueError)            a pull that cannot be updated
+    │   ├── ForeignPull                   it belongs to another bandit
+    │   ├── RepeatedPull                  its feedback has been given already
+    │   └── UnknownPull                   this bandit never made it
+    ├── StateError (ValueError)           a saved state that cannot be restored
+    └── SolverError (ArithmeticError)     a step that did not converge; never hidden, never repaired
+"""
+
+from __future__ import annotations
+
+
+class BothworldsError(Exception):
+    """Base of all errors raised on purpose by bothworlds."""
+
+
+class InvalidArgument(BothworldsError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class UnknownName(InvalidArgument, LookupError):
+    """A registry holds nothing of this name."""
+
+
+class PullError(BothworldsError, ValueError):
+    """A pull cannot be updated."""
+
+
+class ForeignPull(PullError):
+    """The pull was made by another bandit."""
+
+
+class RepeatedPull(PullError):
+    """The pull has had its feedback already."""
+
+
+class UnknownPull(PullError):
+    """This bandit never made that pull."""
+
+
+class StateError(BothworldsError, ValueError):
+    """A saved state is truncated, too new, or belongs to something else."""
+
+
+class SolverError(BothworldsError, ArithmeticError):
+    """A solver stopped before it reached its tolerance."""

@@ -1,0 +1,91 @@
+"""Policies: one file and one line of the table below each."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from bothworlds import _check
+from bothworlds.errors import InvalidArgument, StateError
+from bothworlds.policies import estimators
+from bothworlds.policies.base import Policy
+from bothworlds.policies.decoupled import DecoupledTsallisINF
+from bothworlds.policies.ftrl import FTRL
+from bothworlds.policies.light_barrier import LightBarrier
+from bothworlds.policies.tsallis_inf import INF, TsallisINF
+from bothworlds.policies.ucb1 import UCB1
+from bothworlds.simplex import regularizers
+
+REGISTRY: dict[str, type[Policy]] = {
+    "light-barrier": LightBarrier,
+    "ftrl": FTRL,
+    "tsallis-inf": TsallisINF,
+    "inf": INF,
+    "decoupled-tsallis-inf": DecoupledTsallisINF,
+    "ucb1": UCB1,
+}
+
+
+def names() -> list[str]:
+    """The names of all policies."""
+    return sorted(REGISTRY)
+
+
+def get(name: str) -> type[Policy]:
+    """The policy class of this name; an unknown name is answered with the closest one."""
+    return REGISTRY[_check.known("policy", name, REGISTRY)]
+
+
+def register(name: str, policy: type[Policy]) -> None:
+    """Make a policy of your own known by name, so that bandits which play it can be saved and loaded."""
+    if REGISTRY.get(name, policy) is not policy:
+        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {REGISTRY[name].__name__}")
+    REGISTRY[name] = policy
+
+
+def _parts() -> dict[str, type[Any]]:
+    return {**REGISTRY, **regularizers.REGISTRY, **estimators.REGISTRY}
+
+
+def to_dict(part: Any) -> dict[str, Any]:
+    """A policy (or a part of one) in plain JSON types: its registry name and its fields."""
+    kind = next((name for name, cls in _parts().items() if cls is type(part)), None)
+    if kind is None:
+        raise StateError(
+            f"{type(part).__name__} is not registered, so it cannot be saved; "
+            f"call bothworlds.policies.register('a-name', {type(part).__name__}) first"
+        )
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {
+        "kind": kind,
+        **{name: to_dict(value) if hasattr(value, "parameters") else value for name, value in values.items()},
+    }
+
+
+def from_dict(data: Any) -> Any:
+    """The policy (or part) that :func:`to_dict` described."""
+    if not isinstance(data, dict) or "kind" not in data:
+        raise StateError(f"a policy must be a table with a 'kind', got {data!r}")
+    values = {key: from_dict(value) if isinstance(value, dict) else value for key, value in data.items()}
+    kind = values.pop("kind")
+    try:
+        cls = _parts()[_check.known("policy", kind, _parts())]
+        return cls(**values)
+    except (InvalidArgument, TypeError) as error:
+        raise StateError(f"the policy {kind!r} cannot be restored: {error}") from error
+
+
+__all__ = [
+    "FTRL",
+    "INF",
+    "UCB1",
+    "DecoupledTsallisINF",
+    "LightBarrier",
+    "Policy",
+    "TsallisINF",
+    "from_dict",
+    "get",
+    "names",
+    "register",
+    "to_dict",
+]

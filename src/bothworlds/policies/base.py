@@ -1,0 +1,146 @@
+"""What a policy is: frozen parameters, and kernels chosen by the type of the parameter tuple.
+
+A policy of the public face (``FTRL(...)``, ``UCB1()``) is a frozen dataclass. Once the number of arms and
+the horizon are known it becomes a ``NamedTuple`` of numbers, whose type selects the kernels below. All
+state is in a second ``NamedTuple``, of arrays, that ``update`` changes in place; ``act`` only reads it.
+
+``update`` does all the learning, so a policy is a function of the feedback in its order of arrival:
+pulls without feedback do not move it, and the distribution in force can be read at any time.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray, entry, generic, kernel
+from bothworlds.errors import InvalidArgument
+
+
+@dataclass(frozen=True, repr=False)
+class Policy(ABC):
+    """Base class of policies: immutable, comparable, hashable, printable."""
+
+    draws: ClassVar[int] = 1
+    """How many uniform random numbers one pull consumes."""
+
+    @abstractmethod
+    def parameters(self, n_arms: int, horizon: int | None) -> Any:
+        """The ``NamedTuple`` of numbers whose type selects the kernels."""
+
+    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+        """Check the number of arms and the horizon, then give the parameters."""
+        n_arms = _check.integer("n_arms", n_arms, at_least=1)
+        if horizon is not None:
+            fix = f"there are {n_arms} arms: give a longer horizon, or None if it is unknown"
+            horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=fix)
+        return self.parameters(n_arms, horizon)
+
+    def __repr__(self) -> str:
+        """Only what differs from the defaults."""
+        shown = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.default is MISSING:
+                shown.append(repr(value))
+            elif value != field.default:
+                shown.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+# --- the kernels of a policy ----------------------------------------------------------------------------
+
+
+@generic
+def init(params: Any) -> Any:
+    """A fresh state (allocates; called from Python only)."""
+    raise NotImplementedError("a policy must register init")
+
+
+@generic
+def act(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
+    """Draw: (arm to play, arm to observe, probability of playing it, weight of the observation, epoch).
+
+    The weight is the probability with which the observed arm is observed; ``update`` wants it back, with
+    the epoch. Changes nothing.
+    """
+    raise NotImplementedError("a policy must register act")
+
+
+@generic
+def update(params: Any, state: Any, observe: int, loss: float, weight: float, epoch: int) -> int:
+    """Learn the loss of an observed arm, in place. Returns the status of the solver (0: converged)."""
+    raise NotImplementedError("a policy must register update")
+
+
+@generic
+def distribution(params: Any, state: Any, out: FloatArray) -> None:
+    """The probabilities from which the next arm to play will be drawn."""
+    raise NotImplementedError("a policy must register distribution")
+
+
+@generic
+def observation_weight(params: Any, state: Any, arm: int) -> tuple[float, int]:
+    """The weight and epoch that ``act`` would return had it drawn ``arm`` for observation."""
+    return 1.0, 0
+
+
+@generic
+def inspect(params: Any, state: Any, out_rates: FloatArray, out_estimates: FloatArray) -> None:
+    """Learning rates and cumulative estimated losses in force; NaN for policies that have none."""
+    out_rates[:] = math.nan
+    out_estimates[:] = math.nan
+
+
+@kernel
+def draw(p: FloatArray, uniform: float) -> int:
+    """The arm at the quantile ``uniform`` of the (unnormalised) distribution ``p``; never one with p = 0."""
+    total = 0.0
+    for i in range(p.size):
+        total += p[i]
+    target = uniform * total
+    reached = 0.0
+    last = 0
+    for i in range(p.size):
+        if p[i] > 0.0:
+            reached += p[i]
+            last = i
+            if reached > target:
+                break
+    return last
+
+
+# --- called from Python, one pull at a time -------------------------------------------------------------
+
+
+@entry
+def act_once(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
+    """One draw."""
+    return act(params, state, uniforms)
+
+
+@entry
+def update_once(params: Any, state: Any, observe: int, loss: float, weight: float, epoch: int) -> int:
+    """One lesson."""
+    return update(params, state, observe, loss, weight, epoch)
+
+
+@entry
+def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
+    """The distribution in force."""
+    distribution(params, state, out)
+
+
+def require_policy(policy: Any, name: str = "policy") -> Policy:
+    """``policy`` itself, or an error that says what a policy looks like."""
+    if not isinstance(policy, Policy):
+        hint = (
+            f"; write {policy.__name__}()" if isinstance(policy, type) and issubclass(policy, Policy) else ""
+        )
+        raise InvalidArgument(
+            f"{name} must be a policy such as LightBarrier() or TsallisINF(), got {policy!r}{hint}"
+        )
+    return policy

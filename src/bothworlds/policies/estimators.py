@@ -1,0 +1,157 @@
+"""Loss estimators: from one observed loss to an unbiased estimate of all losses.
+
+All have the form  ℓ̂_i = b_i + 1[i = a]·(ℓ_a − b_a)/p_a  for the observed arm a, with baselines b that are
+fixed before the draw: E[ℓ̂_i] = b_i + p_i (ℓ_i − b_i)/p_i = ℓ_i, whatever b is. They differ in b.
+
+A baseline lowers the variance of the arms it predicts well, but where p_i is small it makes steps that a
+weak regularizer cannot hold. Hence the cap b_i ≤ κ·p_i·|∂_i φ|, which for the log-barrier is κ·(C + γ_i).
+By the KKT conditions |∂_i φ(p)| = L_i − λ, so the cap costs one product.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray, generic
+
+AT_THE_CAP = 1.0 + 1e-12  # what equals its cap up to rounding is within it
+
+
+@dataclass(frozen=True)
+class Estimator(ABC):
+    """Base class of loss estimators."""
+
+    @abstractmethod
+    def parameters(self) -> Any:
+        """The ``NamedTuple`` whose type selects the kernel."""
+
+
+class ImportanceWeightedParameters(NamedTuple):
+    """No parameter; the type selects the kernel."""
+
+
+class BaselineParameters(NamedTuple):
+    """The baseline (NaN: the running mean of the losses), κ, and what happens beyond the cap."""
+
+    baseline: float
+    kappa: float
+    drop: bool
+
+
+@dataclass(frozen=True)
+class ImportanceWeighted(Estimator):
+    """The paper's estimator: ℓ̂_i = 1[i = a]·ℓ_a/p_a. No baseline."""
+
+    def parameters(self) -> ImportanceWeightedParameters:
+        """The (empty) parameter tuple of the kernel."""
+        return ImportanceWeightedParameters()
+
+
+@dataclass(frozen=True)
+class CappedBaseline(Estimator):
+    """A baseline for every arm, capped where the regularizer could not hold it.
+
+    b_i = min{b, κ·p_i·abs(∂_i φ)} with b the running mean (½ + Σ losses seen)/(1 + number seen), or a fixed
+    number. With ``beyond="drop"`` an arm whose cap is below b gets no baseline at all.
+
+    Parameters
+    ----------
+    kappa:
+        κ > 0; ½ gives the cap ½(C + γ_i) for the log-barrier.
+    baseline:
+        A number in [0, 1], or None for the running mean.
+    beyond:
+        ``"cap"`` or ``"drop"``.
+    """
+
+    kappa: float = 0.5
+    baseline: float | None = None
+    beyond: Literal["cap", "drop"] = "cap"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kappa", _check.number("kappa", self.kappa, above=0.0))
+        if self.baseline is not None:
+            value = _check.number("baseline", self.baseline, at_least=0.0, at_most=1.0, fix="or None")
+            object.__setattr__(self, "baseline", value)
+        _check.one_of("beyond", self.beyond, ("cap", "drop"))
+
+    def parameters(self) -> BaselineParameters:
+        """The parameter tuple of the kernel."""
+        fixed = math.nan if self.baseline is None else self.baseline
+        return BaselineParameters(fixed, self.kappa, self.beyond == "drop")
+
+
+def reduced_variance() -> CappedBaseline:
+    """Zimmert and Seldin's reduced-variance estimator: b = ½ where p_i ≥ η_t², else 0.
+
+    With ½-Tsallis entropy, γ_t = √t/2 and η_t = 4/√t, p_i ≥ η_t² is ¼·p_i·abs(∂_i φ) = ¼·γ_t·√p_i ≥ ½.
+    """
+    return CappedBaseline(kappa=0.25, baseline=0.5, beyond="drop")
+
+
+REGISTRY: dict[str, type[Estimator]] = {
+    "importance-weighted": ImportanceWeighted,
+    "capped-baseline": CappedBaseline,
+}
+
+
+@generic
+def estimate(
+    estimator: Any,
+    losses: FloatArray,
+    p: FloatArray,
+    multiplier: float,
+    mean: float,
+    observe: int,
+    loss: float,
+    weight: float,
+) -> float:
+    """Add the estimate ℓ̂ to ``losses``; return the baseline that the observed arm had."""
+    raise NotImplementedError("an estimator must register estimate")
+
+
+@estimate.register(ImportanceWeightedParameters)
+def _(
+    estimator: ImportanceWeightedParameters,
+    losses: FloatArray,
+    p: FloatArray,
+    multiplier: float,
+    mean: float,
+    observe: int,
+    loss: float,
+    weight: float,
+) -> float:
+    losses[observe] += loss / weight
+    return 0.0
+
+
+@estimate.register(BaselineParameters)
+def _(
+    estimator: BaselineParameters,
+    losses: FloatArray,
+    p: FloatArray,
+    multiplier: float,
+    mean: float,
+    observe: int,
+    loss: float,
+    weight: float,
+) -> float:
+    baseline = mean if math.isnan(estimator.baseline) else estimator.baseline
+    observed = 0.0
+    for i in range(losses.size):
+        cap = estimator.kappa * p[i] * (losses[i] - multiplier)
+        if baseline <= cap * AT_THE_CAP:
+            b = baseline
+        elif estimator.drop:
+            b = 0.0
+        else:
+            b = cap
+        losses[i] += b
+        if i == observe:
+            observed = b
+    losses[observe] += (loss - observed) / weight
+    return observed

@@ -1,0 +1,80 @@
+"""Tsallis-INF and INF: two settings of the FTRL machine with ½-Tsallis entropy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from bothworlds import _check
+from bothworlds.errors import InvalidArgument
+from bothworlds.policies.base import Policy
+from bothworlds.policies.estimators import ImportanceWeighted, reduced_variance
+from bothworlds.policies.ftrl import FTRL
+from bothworlds.policies.ftrl_kernel import FTRLParameters
+from bothworlds.simplex.regularizers import Tsallis
+
+
+@dataclass(frozen=True, repr=False)
+class TsallisINF(Policy):
+    """Tsallis-INF of Zimmert and Seldin: ½-Tsallis entropy, one rate for all arms, no horizon needed.
+
+    p^t = argmin <p, L> − 2γ_t Σ_i √p_i, with
+
+    * ``estimator="iw"``: γ_t = √t and importance weighting; regret ≤ 4√(KT) + 1 always;
+    * ``estimator="rv"``: γ_t = √t/2 and the reduced-variance estimator, with baseline ½ where p_i ≥ 16/t;
+      about half the regret.
+
+    ``TsallisINF()`` is ``FTRL(Tsallis(0.5), log_barrier=0, theta=1, alpha=0.5)``.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.TsallisINF(), n_arms=2, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.2509, 0.7491]])
+
+    References
+    ----------
+    J. Zimmert, Y. Seldin: Tsallis-INF: An Optimal Algorithm for Stochastic and Adversarial Bandits.
+    JMLR 2021.
+    """
+
+    estimator: Literal["iw", "rv"] = "iw"
+
+    def __post_init__(self) -> None:
+        _check.one_of("estimator", self.estimator, ("iw", "rv"))
+
+    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
+        """Those of the equivalent FTRL."""
+        iw = self.estimator == "iw"
+        return FTRL(
+            Tsallis(0.5),
+            log_barrier=0.0,
+            theta=1.0 if iw else 0.5,
+            alpha=0.5,
+            estimator=ImportanceWeighted() if iw else reduced_variance(),
+        ).parameters(n_arms, horizon)
+
+
+@dataclass(frozen=True, repr=False)
+class INF(Policy):
+    """INF of Audibert and Bubeck with q = 2: ½-Tsallis entropy at the fixed rate γ = √(T/2).
+
+    Regret ≤ √(8KT) against any adversary; no better in benign worlds. Needs the horizon.
+
+    References
+    ----------
+    J.-Y. Audibert, S. Bubeck: Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.
+    """
+
+    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
+        """Those of an FTRL whose rates do not grow."""
+        if horizon is None:
+            raise InvalidArgument(
+                "INF needs a horizon, got None; give horizon=T, or use TsallisINF(), which needs none"
+            )
+        params = FTRL(Tsallis(0.5), log_barrier=0.0, theta=math.sqrt(horizon / 2.0), alpha=0.5).parameters(
+            n_arms, horizon
+        )
+        return params._replace(rate=params.rate._replace(growing=False))

@@ -1,0 +1,1 @@
+"""The FTRL step: regularizers, the solver."""

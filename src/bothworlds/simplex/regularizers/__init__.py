@@ -1,0 +1,18 @@
+"""Regularizers: one file and one line of the table below each."""
+
+from __future__ import annotations
+
+from bothworlds.simplex.regularizers.base import Constants, Regularizer
+from bothworlds.simplex.regularizers.hybrid import Hybrid
+from bothworlds.simplex.regularizers.log_barrier import LogBarrier
+from bothworlds.simplex.regularizers.shannon import Shannon
+from bothworlds.simplex.regularizers.tsallis import Tsallis
+
+REGISTRY: dict[str, type[Regularizer]] = {
+    "log-barrier": LogBarrier,
+    "tsallis": Tsallis,
+    "shannon": Shannon,
+    "hybrid": Hybrid,
+}
+
+__all__ = ["REGISTRY", "Constants", "Hybrid", "LogBarrier", "Regularizer", "Shannon", "Tsallis"]

@@ -1,0 +1,118 @@
+"""What a regularizer is: frozen parameters, three small kernels, and the paper's constants for it.
+
+The step minimises ``<p, L> + Σ_i [ γ_i ψ(p_i) − C log p_i ]``. Everything the solver needs to know about ψ
+is its negative slope, seen from the *depth* ``v = −log p`` of an arm:
+
+    h(v) = −ψ'(e^{−v}),        e.g.  e^v (log-barrier),  β/(1−β)·e^{(1−β)v} (Tsallis),  v (Shannon).
+
+h is increasing and convex in v for every ψ that is usable here, and sums of such functions are so too,
+which is why the extra barrier (C·e^v) and hybrids come for free. At the optimum each arm satisfies
+
+    y_i := L_i − λ = γ_i h(v_i) + C e^{v_i},
+
+so that p_i is a decreasing, log-convex function of y_i: the fact on which the solver's bracket stands.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bothworlds._jit import generic, kernel
+from bothworlds.errors import InvalidArgument
+
+NEWTON_LIMIT = 100  # the longest run seen in tests is 21; beyond this the residual tells
+
+
+class Constants(NamedTuple):
+    """Constants of the paper's algorithm for one regularizer and number of arms.
+
+    ``theta`` is to be divided by √(log T) where ``over_log`` is set.
+    """
+
+    log_barrier: float
+    theta: float
+    over_log: bool
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Regularizer(ABC):
+    """Base class of regularizers: immutable, comparable, hashable, printable."""
+
+    @abstractmethod
+    def parameters(self) -> Any:
+        """The ``NamedTuple`` whose type selects the kernels."""
+
+    def constants(self, preset: str, n_arms: int) -> Constants:
+        """The constants that the paper's theorem gives this regularizer."""
+        raise InvalidArgument(
+            f"constants={preset!r} is not defined for {self!r}, which no theorem of the paper covers; "
+            "give log_barrier, theta and alpha as numbers instead"
+        )
+
+
+@generic
+def slope(regularizer: Any, depth: float) -> tuple[float, float, float]:
+    """h(v) and its first and second derivative in v, where h(v) = −ψ'(e^{−v})."""
+    raise NotImplementedError("a regularizer must register its slope")
+
+
+@generic
+def reach(regularizer: Any, height: float) -> float:
+    """A depth v ≥ 0 at which h(v) ≥ ``height``, for ``height`` ≥ h(0): as tight as is cheap."""
+    raise NotImplementedError("a regularizer must register its reach")
+
+
+@kernel
+def newton_response(
+    regularizer: Any, y: float, rate: float, log_barrier: float, start: float
+) -> tuple[float, float, float]:
+    """Solve γ h(v) + C e^v = y for the depth v; return p = e^{−v} and dy/dv, d²y/dv².
+
+    The left side is increasing and convex in v. Newton from any point at or beyond the root therefore
+    descends to it without overshooting, and from below the root its first step lands beyond it.
+    ``start`` is a guess of p (0: none).
+    """
+    depth = -math.log(start) if start > 0.0 else _beyond(regularizer, y, rate, log_barrier)
+    cold = start <= 0.0
+    first, second = 1.0, 0.0
+    for _ in range(NEWTON_LIMIT):
+        height, first, second = slope(regularizer, depth)
+        barrier = log_barrier * math.exp(depth)
+        first = rate * first + barrier
+        second = rate * second + barrier
+        step = (y - rate * height - barrier) / first
+        if abs(step) > 0.75 and not cold:
+            # a poor guess: from far below the root a tangent may shoot anywhere, and from far beyond it
+            # Newton descends by only one per step; begin again at a proven upper end near the root
+            depth = _beyond(regularizer, y, rate, log_barrier)
+            cold = True
+            continue
+        depth += step
+        if abs(step) <= 1e-9:  # quadratic: what is left is of order step² < 1e-17
+            break
+    return math.exp(-depth), first, second
+
+
+@kernel
+def _beyond(regularizer: Any, y: float, rate: float, log_barrier: float) -> float:
+    """A depth at or beyond the root of γ h(v) + C e^v = y."""
+    height = slope(regularizer, 0.0)[0]
+    if y <= rate * height + log_barrier:
+        return 0.0  # the root is at v ≤ 0: only for arms with p ≥ 1, when the total mass exceeds one
+    # beyond depth 0 both terms only grow, so neither may exceed what the other leaves of y at depth 0
+    depth = reach(regularizer, (y - log_barrier) / rate)
+    if log_barrier > 0.0:
+        depth = min(depth, math.log((y - rate * height) / log_barrier))
+    return depth
+
+
+@generic
+def respond(
+    regularizer: Any, y: float, rate: float, log_barrier: float, start: float
+) -> tuple[float, float, float]:
+    """The p at which an arm's slope is ``y``, with dy/dv and d²y/dv²; a closed form may be registered."""
+    return newton_response(regularizer, y, rate, log_barrier, start)

@@ -1,0 +1,64 @@
+"""The sum of two regularizers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bothworlds import _check
+from bothworlds.errors import InvalidArgument
+from bothworlds.simplex.regularizers.base import Regularizer, reach, slope
+
+
+class HybridParameters(NamedTuple):
+    """The parameter tuples of the two parts, and the weight of the second."""
+
+    first: Any
+    second: Any
+    weight: float
+
+
+@dataclass(frozen=True)
+class Hybrid(Regularizer):
+    """ψ = first + weight · second. Parts may be hybrids themselves.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> mixed = bw.Hybrid(bw.Tsallis(beta=0.5), bw.Shannon(), weight=0.3)
+    >>> bw.solve([0.0, 1.0], rates=[1.0, 1.0], regularizer=mixed).p.round(4)
+    array([0.6874, 0.3126])
+    """
+
+    first: Regularizer
+    second: Regularizer
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("first", "second"):
+            if not isinstance(getattr(self, name), Regularizer):
+                raise InvalidArgument(
+                    f"{name} must be a regularizer such as Tsallis(0.5), got {getattr(self, name)!r}"
+                )
+        object.__setattr__(self, "weight", _check.number("weight", self.weight, above=0.0))
+
+    def parameters(self) -> HybridParameters:
+        """The nested parameter tuple of the kernels."""
+        return HybridParameters(self.first.parameters(), self.second.parameters(), self.weight)
+
+
+@slope.register(HybridParameters)
+def _(regularizer: HybridParameters, depth: float) -> tuple[float, float, float]:
+    a = slope(regularizer.first, depth)
+    b = slope(regularizer.second, depth)
+    w = regularizer.weight
+    return a[0] + w * b[0], a[1] + w * b[1], a[2] + w * b[2]
+
+
+@reach.register(HybridParameters)
+def _(regularizer: HybridParameters, height: float) -> float:
+    # h increases, so beyond depth 0 each part alone must make up what the other has at depth 0
+    at_first = slope(regularizer.first, 0.0)[0]
+    at_second = slope(regularizer.second, 0.0)[0]
+    depth = reach(regularizer.first, height - regularizer.weight * at_second)
+    return min(depth, reach(regularizer.second, (height - at_first) / regularizer.weight))

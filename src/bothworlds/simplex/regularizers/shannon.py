@@ -1,0 +1,69 @@
+"""Negative Shannon entropy, ψ(p) = p·log(p/e)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bothworlds.simplex.regularizers.base import (
+    Constants,
+    Regularizer,
+    newton_response,
+    reach,
+    respond,
+    slope,
+)
+
+
+class ShannonParameters(NamedTuple):
+    """Shannon entropy has no parameter; its type selects the kernels."""
+
+
+@dataclass(frozen=True)
+class Shannon(Regularizer):
+    """Negative Shannon entropy in the paper's form, ψ(p) = p·log(p/e), so that ψ'(p) = log p.
+
+    The "/e" matters: with arm-dependent rates, p·log p (slope log p + 1) has another solution, and the
+    paper's monotonicity argument fails for it. Without an extra log-barrier, probabilities may underflow
+    to exactly 0.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.solve([0.0, 1.0], rates=[1.0, 1.0], regularizer=bw.Shannon()).p.round(4)  # softmax(-L)
+    array([0.7311, 0.2689])
+    """
+
+    def parameters(self) -> ShannonParameters:
+        """The (empty) parameter tuple of the kernels."""
+        return ShannonParameters()
+
+    def constants(self, preset: str, n_arms: int) -> Constants:
+        """θ = 1/√(log T), α = 1, and C = 162·log K as printed, 162·max(1, log K) as the lemmas need."""
+        printed = 162.0 * math.log(n_arms)
+        return Constants(
+            log_barrier=printed if preset == "printed" else max(162.0, printed),
+            theta=1.0,
+            over_log=True,
+            alpha=1.0,
+        )
+
+
+@slope.register(ShannonParameters)
+def _(regularizer: ShannonParameters, depth: float) -> tuple[float, float, float]:
+    return depth, 1.0, 0.0
+
+
+@reach.register(ShannonParameters)
+def _(regularizer: ShannonParameters, height: float) -> float:
+    return height
+
+
+@respond.register(ShannonParameters)
+def _(
+    regularizer: ShannonParameters, y: float, rate: float, log_barrier: float, start: float
+) -> tuple[float, float, float]:
+    if log_barrier > 0.0:
+        return newton_response(regularizer, y, rate, log_barrier, start)
+    return math.exp(-y / rate), rate, 0.0

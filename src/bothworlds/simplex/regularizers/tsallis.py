@@ -1,0 +1,85 @@
+"""β-Tsallis entropy, ψ(p) = −p^β/(1−β)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bothworlds import _check
+from bothworlds.simplex.regularizers.base import (
+    Constants,
+    Regularizer,
+    newton_response,
+    reach,
+    respond,
+    slope,
+)
+
+
+class TsallisParameters(NamedTuple):
+    """β, and the factor β/(1−β) of the slope."""
+
+    beta: float
+    factor: float
+
+
+@dataclass(frozen=True)
+class Tsallis(Regularizer):
+    """β-Tsallis entropy, ψ(p) = −p^β/(1−β), for any β in (0, 1).
+
+    β = ½ is the regularizer of Tsallis-INF, β = ⅔ that of its decoupled variant; β → 1 approaches Shannon
+    entropy and β → 0 the log-barrier. There is no linear term: with arm-dependent rates it would change
+    the solution.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.solve([0.0, 1.0], rates=[1.0, 1.0], regularizer=bw.Tsallis(beta=0.5)).p.round(4)
+    array([0.7141, 0.2859])
+    """
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        fix = "for the limits use LogBarrier() (β → 0) or Shannon() (β → 1)"
+        object.__setattr__(self, "beta", _check.number("beta", self.beta, above=0.0, below=1.0, fix=fix))
+
+    def parameters(self) -> TsallisParameters:
+        """β and β/(1−β) for the kernels."""
+        return TsallisParameters(self.beta, self.beta / (1.0 - self.beta))
+
+    def constants(self, preset: str, n_arms: int) -> Constants:
+        """θ = √((1−β)/β), α = β, and C = 162·β/(1−β) as printed, 162·max(1, β/(1−β)) as the lemmas need."""
+        factor = self.beta / (1.0 - self.beta)
+        printed = 162.0 * factor
+        return Constants(
+            log_barrier=printed if preset == "printed" else max(162.0, printed),
+            theta=math.sqrt(1.0 / factor),
+            over_log=False,
+            alpha=self.beta,
+        )
+
+
+@slope.register(TsallisParameters)
+def _(regularizer: TsallisParameters, depth: float) -> tuple[float, float, float]:
+    power = 1.0 - regularizer.beta
+    height = regularizer.factor * math.exp(power * depth)
+    return height, power * height, power * power * height
+
+
+@reach.register(TsallisParameters)
+def _(regularizer: TsallisParameters, height: float) -> float:
+    return math.log(height / regularizer.factor) / (1.0 - regularizer.beta)
+
+
+@respond.register(TsallisParameters)
+def _(
+    regularizer: TsallisParameters, y: float, rate: float, log_barrier: float, start: float
+) -> tuple[float, float, float]:
+    if log_barrier > 0.0:
+        return newton_response(regularizer, y, rate, log_barrier, start)
+    power = 1.0 - regularizer.beta
+    ratio = rate * regularizer.factor / y
+    p = ratio * ratio if regularizer.beta == 0.5 else ratio ** (1.0 / power)
+    return p, power * y, power * power * y

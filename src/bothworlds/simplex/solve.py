@@ -1,0 +1,149 @@
+"""``bw.solve``: the FTRL step for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray, entry
+from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.simplex.kernel import FAILED, LIMITED, kkt_residual, solve_step
+from bothworlds.simplex.regularizers import Regularizer
+
+_STATUS: dict[int, Literal["converged", "limited"]] = {0: "converged", LIMITED: "limited"}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The outcome of one FTRL step.
+
+    Attributes
+    ----------
+    p:
+        The minimiser, one entry per arm. It sums to the total up to ``sum_error``; it is never renormalised.
+    multiplier:
+        λ of the KKT conditions: L_i + γ_i ψ'(p_i) − C/p_i = λ for every arm.
+    residual:
+        The largest relative defect of those conditions.
+    sum_error:
+        Σp − total.
+    iterations:
+        Passes over the arms.
+    status:
+        ``"converged"``: the sum is exact to 1e-12 of the total. ``"limited"``: float64 cannot place λ
+        finely enough for that (β within 1e-4 of 1, or a total above 1 with rates that differ by many
+        orders); ``sum_error`` says how far off it is.
+    """
+
+    p: FloatArray
+    multiplier: float
+    residual: float
+    sum_error: float
+    iterations: int
+    status: Literal["converged", "limited"]
+
+
+@entry
+def _solve(
+    regularizer: Any,
+    losses: FloatArray,
+    rates: FloatArray,
+    log_barrier: float,
+    total: float,
+    multiplier: float,
+    p: FloatArray,
+) -> tuple[float, float, float, float, int, int]:
+    base, shift, excess, iterations, status = solve_step(
+        regularizer, losses, rates, log_barrier, total, multiplier, p
+    )
+    residual = kkt_residual(regularizer, losses, rates, log_barrier, base, shift, p)
+    return base, shift, residual, excess, iterations, status
+
+
+def solve(
+    losses: ArrayLike,
+    rates: ArrayLike,
+    regularizer: Regularizer,
+    *,
+    log_barrier: float = 0.0,
+    total: float = 1.0,
+    start: Solution | None = None,
+) -> Solution:
+    """Solve one step of follow-the-regularized-leader.
+
+    Finds the p ≥ 0 with Σp = ``total`` that minimises
+
+        Σ_i p_i L_i  +  Σ_i γ_i ψ(p_i)  −  C Σ_i log p_i
+
+    for losses L, rates γ, a regularizer ψ and an extra log-barrier C.
+
+    Parameters
+    ----------
+    losses:
+        Cumulative (estimated) losses L, one per arm; any finite numbers.
+    rates:
+        γ, one positive number per arm, or one number for all arms.
+    regularizer:
+        ``LogBarrier()``, ``Tsallis(beta)``, ``Shannon()`` or a ``Hybrid`` of them.
+    log_barrier:
+        C ≥ 0, the coefficient of the extra log-barrier.
+    total:
+        The mass to distribute; 1 for a probability distribution.
+    start:
+        An earlier solution for the same number of arms. It only saves iterations.
+
+    Returns
+    -------
+    Solution
+        ``p``, ``multiplier``, ``residual``, ``sum_error``, ``iterations``, ``status``.
+
+    Raises
+    ------
+    InvalidArgument
+        For an argument that is not allowed; the message names it.
+    SolverError
+        If the iteration limit is reached. No input is known that does this.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> s = bw.solve([0.0, 1.0, 5.0], rates=2.0, regularizer=bw.Tsallis(beta=0.5))
+    >>> s.p.round(4)
+    array([0.5335, 0.3308, 0.1357])
+    >>> s.residual < 1e-12 and abs(s.sum_error) < 1e-12
+    True
+    """
+    loss_array = _check.vector("losses", losses)
+    n_arms = loss_array.size
+    if n_arms == 0:
+        raise InvalidArgument("losses must hold at least one arm, got an empty sequence")
+    if np.ndim(rates) == 0:
+        rates = np.full(n_arms, _check.number("rates", rates, above=0.0))
+    rate_array = _check.vector("rates", rates, size=n_arms, above=0.0)
+    if not isinstance(regularizer, Regularizer):
+        raise InvalidArgument(
+            f"regularizer must be LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...), got {regularizer!r}"
+        )
+    barrier = _check.number("log_barrier", log_barrier, at_least=0.0)
+    mass = _check.number("total", total, above=0.0)
+    p = np.zeros(n_arms)
+    multiplier = np.nan
+    if start is not None:
+        if not isinstance(start, Solution) or start.p.size != n_arms:
+            raise InvalidArgument(f"start must be a Solution for {n_arms} arms, got {start!r}")
+        p[:] = start.p
+        multiplier = start.multiplier
+    base, shift, residual, excess, iterations, status = _solve(
+        regularizer.parameters(), loss_array, rate_array, barrier, mass, multiplier, p
+    )
+    if status == FAILED:
+        raise SolverError(
+            f"no convergence after {iterations} iterations: sum off by {excess:g} of {mass:g}, "
+            f"KKT residual {residual:g}, {regularizer!r}, log_barrier={barrier:g}; please report this input"
+        )
+    p.flags.writeable = False
+    return Solution(p, base - shift, residual, excess, iterations, _STATUS[status])

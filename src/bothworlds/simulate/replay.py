@@ -1,0 +1,114 @@
+"""``bw.replay``: what a policy would have played on a given history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray, IntArray, entry
+from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.policies.base import (
+    Policy,
+    distribution,
+    init,
+    inspect,
+    observation_weight,
+    require_policy,
+    update,
+)
+from bothworlds.simplex.kernel import FAILED
+from bothworlds.simulate.trace import Trace
+
+_DONE = 0
+_IMPOSSIBLE = 1
+_UNSOLVED = 2
+
+
+@entry
+def _replay(
+    params: Any,
+    state: Any,
+    arms: IntArray,
+    losses: FloatArray,
+    out_p: FloatArray,
+    out_rates: FloatArray,
+    out_estimates: FloatArray,
+) -> tuple[int, int]:
+    for t in range(arms.size):
+        distribution(params, state, out_p[t])
+        inspect(params, state, out_rates[t], out_estimates[t])
+        weight, epoch = observation_weight(params, state, arms[t])
+        if not weight >= 1e-300:  # 1/weight must stay finite
+            return _IMPOSSIBLE, t
+        if update(params, state, arms[t], losses[t], weight, epoch) == FAILED:
+            return _UNSOLVED, t
+    n = arms.size
+    distribution(params, state, out_p[n])
+    inspect(params, state, out_rates[n], out_estimates[n])
+    return _DONE, n
+
+
+def replay(
+    policy: Policy,
+    *,
+    n_arms: int,
+    arms: ArrayLike,
+    losses: ArrayLike,
+    horizon: int | None = None,
+) -> Trace:
+    """Run a policy along a forced history and record what it would have done.
+
+    The policy updates on each (arm, loss) as if it had drawn that arm, with the importance weight it would
+    have had. The kernels are those of :class:`Bandit`: replaying a bandit's own history gives its
+    probabilities bit by bit.
+
+    Parameters
+    ----------
+    policy:
+        Any policy.
+    n_arms:
+        The number of arms.
+    arms:
+        The arms whose losses were seen, 0 … n_arms−1 (for a decoupled policy, the arms observed).
+    losses:
+        Their losses, in [0, 1].
+    horizon:
+        The horizon the policy was told; None if unknown.
+
+    Returns
+    -------
+    Trace
+        With ``p``, ``rates`` and ``estimates`` before every round.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> trace = bw.replay(bw.TsallisINF(), n_arms=3, arms=[0, 2, 2], losses=[1.0, 0.0, 1.0])
+    >>> trace.p.round(3)
+    array([[0.333, 0.333, 0.333],
+           [0.117, 0.441, 0.441],
+           [0.139, 0.431, 0.431],
+           [0.188, 0.584, 0.228]])
+    """
+    require_policy(policy)
+    params = policy.resolve(n_arms, horizon)
+    arm_array = _check.indices("arms", arms, below=n_arms)
+    loss_array = _check.vector(
+        "losses", losses, size=arm_array.size, at_least=0.0, at_most=1.0, fix="rescale losses to [0, 1]"
+    )
+    n = arm_array.size
+    if horizon is not None and n > horizon:
+        raise InvalidArgument(f"horizon must be at least the {n} rounds of the history, got {horizon}")
+    p, rates, estimates = (np.empty((n + 1, n_arms)) for _ in range(3))
+    outcome, t = _replay(params, init(params), arm_array, loss_array, p, rates, estimates)
+    if outcome == _IMPOSSIBLE:
+        raise InvalidArgument(
+            f"arms[{t}] must have been possible, got {arm_array[t]}, which {policy!r} observes with "
+            "probability below 1e-300 in that round: no estimate can be made from it"
+        )
+    if outcome == _UNSOLVED:
+        raise SolverError(f"{policy!r} found no solution in round {t + 1}; please report this history")
+    return Trace(policy, n_arms, horizon, arm_array, loss_array, p, rates, estimates)

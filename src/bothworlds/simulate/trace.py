@@ -1,0 +1,38 @@
+"""What a run leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bothworlds._jit import FloatArray, IntArray
+from bothworlds.policies import Policy
+
+
+@dataclass(frozen=True, repr=False)
+class Trace:
+    """A policy's inner life along a history of n rounds.
+
+    Attributes
+    ----------
+    p, rates, estimates:
+        Arrays of shape (n+1, n_arms): before round 1, …, before round n+1. ``p`` is the distribution of the
+        played arm, ``rates`` the learning rates γ, ``estimates`` the cumulative estimated losses (both
+        since the last restart, where the policy restarts; NaN where a policy has none).
+    arms, losses:
+        The observed arms and their losses, of length n.
+    """
+
+    policy: Policy
+    n_arms: int
+    horizon: int | None
+    arms: IntArray
+    losses: FloatArray
+    p: FloatArray
+    rates: FloatArray
+    estimates: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.arms.size)
+
+    def __repr__(self) -> str:
+        return f"Trace({self.policy!r}, n_arms={self.n_arms}, horizon={self.horizon}, rounds={len(self)})"

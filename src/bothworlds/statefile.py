@@ -1,0 +1,110 @@
+"""Saved states: a versioned JSON file, written whole or not at all, and arrays as exact lists of numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds.errors import StateError
+
+FORMAT = "bothworlds-bandit"
+VERSION = 1
+
+
+def pack(state: Any) -> Any:
+    """A (nested) ``NamedTuple`` of arrays as JSON types. Floats read back exactly."""
+    if isinstance(state, np.ndarray):
+        return state.tolist()
+    return {name: pack(value) for name, value in state._asdict().items()}
+
+
+def unpack(like: Any, data: Any, name: str = "state") -> Any:
+    """The state that :func:`pack` packed, in the shape of the fresh state ``like``."""
+    if isinstance(like, np.ndarray):
+        return _check.vector(name, data, size=like.size)
+    if not isinstance(data, dict) or set(data) != set(like._fields):
+        found = ", ".join(sorted(data)) if isinstance(data, dict) else repr(data)
+        raise StateError(
+            f"{name} does not belong to the saved policy: expected {', '.join(like._fields)}, found {found}"
+        )
+    return type(like)(*(unpack(getattr(like, key), data[key], f"{name}.{key}") for key in like._fields))
+
+
+def copy(state: Any) -> Any:
+    """An independent copy of a state."""
+    if isinstance(state, np.ndarray):
+        return state.copy()
+    return type(state)(*(copy(value) for value in state))
+
+
+def check_header(data: Any) -> None:
+    """Refuse what is not a saved bandit, or comes from a newer version."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        found = repr(data.get("format")) if isinstance(data, dict) else type(data).__name__
+        raise StateError(f"this is not a saved bandit: expected format {FORMAT!r}, found {found}")
+    version = data.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise StateError(
+            f"the saved state has version {version!r}; this release reads versions 1 to {VERSION}"
+        )
+    if version > VERSION:
+        raise StateError(
+            f"the saved state has version {version}, written by bothworlds {data.get('bothworlds')}; "
+            f"this release reads up to version {VERSION}: upgrade bothworlds to load it"
+        )
+
+
+def text(data: dict[str, Any], key: str) -> str:
+    """The string at ``key``."""
+    value = data[key]
+    if not isinstance(value, str):
+        raise StateError(f"{key} must be a string, got {value!r}")
+    return value
+
+
+def counts(data: dict[str, Any], key: str, size: int) -> list[int]:
+    """The list of ``size`` non-negative integers at ``key``."""
+    value = data[key]
+    if not isinstance(value, list) or len(value) != size:
+        raise StateError(f"{key} must be a list of {size} integers, got {value!r}")
+    return [_check.integer(key, item, at_least=0) for item in value]
+
+
+def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
+    """Write ``data`` beside ``path`` and rename it into place: a reader sees the old file or the new one."""
+    target = Path(path)
+    content = json.dumps(data, allow_nan=False, indent=1)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # make the rename itself durable where the system can
+        directory = os.open(target.parent, os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def read(path: str | PathLike[str]) -> Any:
+    """The content of a file that :func:`write` wrote."""
+    content = Path(path).read_text(encoding="utf-8")
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError as error:
+        raise StateError(f"{path} is truncated or not JSON: {error}") from error
