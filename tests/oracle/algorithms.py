@@ -54,7 +54,7 @@ def tsallis_inf_rv(n_arms, arms, losses):
 
 
 def light_barrier(n_arms, horizon, arms, losses):
-    """The default policy as its docstring states it; without a horizon, log(t+K) is log T and 1/t the clip."""
+    """The default policy as its docstring states it; no horizon: log(t+K) is log T, 1/t the clip."""
     with mp.workdps(step.DIGITS):
         barrier = mp.mpf(1) / 2
         cumulative = [mp.mpf(0)] * n_arms
