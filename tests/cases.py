@@ -1,0 +1,34 @@
+"""The one table of policies that drives the contract tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import bothworlds as bw
+
+
+class Case(NamedTuple):
+    policy: bw.Policy
+    learns: bool = True  # beats uniform play within 3000 easy rounds; theory constants need far longer
+    needs_horizon: bool = False
+    starts_uniform: bool = True
+
+
+CASES = [
+    Case(bw.LightBarrier()),
+    Case(bw.TsallisINF()),
+    Case(bw.TsallisINF(estimator="rv")),
+    Case(bw.INF(), needs_horizon=True),
+    Case(bw.DecoupledTsallisINF()),
+    Case(bw.DecoupledTsallisINF(scale="original")),
+    Case(bw.UCB1(), starts_uniform=False),
+    Case(bw.FTRL(bw.LogBarrier(), constants="paper"), learns=False),
+    Case(bw.FTRL(bw.LogBarrier(), constants="light")),
+    Case(bw.FTRL(bw.Tsallis(beta=0.3), constants="printed"), learns=False),
+    Case(bw.FTRL(bw.Tsallis(beta=0.7), constants="light")),
+    Case(bw.FTRL(bw.Tsallis(beta=0.5), constants="paper"), learns=False),
+    Case(bw.FTRL(bw.Shannon(), constants="light")),
+    Case(bw.FTRL(bw.Shannon(), log_barrier=0.0, theta=0.5, alpha=1.0)),
+    Case(bw.FTRL(bw.LogBarrier(), constants="light", estimator=bw.CappedBaseline())),
+    Case(bw.FTRL(bw.Hybrid(bw.Tsallis(0.5), bw.Shannon()), log_barrier=0.1, theta=1.0, alpha=0.5)),
+]
