@@ -97,7 +97,7 @@ class Bandit:
     Pull(round=1, arm='green', observe='green', probability=0.3333)
     >>> bandit.update(pull, reward=1.0)
     >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
-    {'blue': 0.26, 'green': 0.481, 'red': 0.26}
+    {'blue': 0.288, 'green': 0.425, 'red': 0.288}
     """
 
     def __init__(

@@ -68,8 +68,8 @@ class FTRL(Policy):
     >>> trace = bw.replay(policy, n_arms=3, horizon=100, arms=[0, 1], losses=[1.0, 0.0])
     >>> trace.p.round(3)                        # before rounds 1, 2 and 3
     array([[0.333, 0.333, 0.333],
-           [0.209, 0.396, 0.396],
-           [0.218, 0.391, 0.391]])
+           [0.207, 0.396, 0.396],
+           [0.22 , 0.39 , 0.39 ]])
 
     References
     ----------

@@ -33,7 +33,7 @@ class LightBarrier(Policy):
     --------
     >>> import bothworlds as bw
     >>> bw.replay(bw.LightBarrier(), n_arms=2, arms=[0, 0, 1], losses=[1.0, 1.0, 0.0]).p[-1].round(3)
-    array([0.168, 0.832])
+    array([0.292, 0.708])
     """
 
     def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:

@@ -32,7 +32,7 @@ class TsallisINF(Policy):
     >>> import bothworlds as bw
     >>> bw.replay(bw.TsallisINF(), n_arms=2, arms=[0], losses=[1.0]).p.round(4)
     array([[0.5   , 0.5   ],
-           [0.2509, 0.7491]])
+           [0.1594, 0.8406]])
 
     References
     ----------

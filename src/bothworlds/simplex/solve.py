@@ -113,7 +113,7 @@ def solve(
     >>> import bothworlds as bw
     >>> s = bw.solve([0.0, 1.0, 5.0], rates=2.0, regularizer=bw.Tsallis(beta=0.5))
     >>> s.p.round(4)
-    array([0.5335, 0.3308, 0.1357])
+    array([0.6132, 0.3167, 0.0701])
     >>> s.residual < 1e-12 and abs(s.sum_error) < 1e-12
     True
     """

@@ -89,9 +89,9 @@ def replay(
     >>> trace = bw.replay(bw.TsallisINF(), n_arms=3, arms=[0, 2, 2], losses=[1.0, 0.0, 1.0])
     >>> trace.p.round(3)
     array([[0.333, 0.333, 0.333],
-           [0.117, 0.441, 0.441],
-           [0.139, 0.431, 0.431],
-           [0.188, 0.584, 0.228]])
+           [0.077, 0.461, 0.461],
+           [0.096, 0.452, 0.452],
+           [0.136, 0.679, 0.186]])
     """
     require_policy(policy)
     params = policy.resolve(n_arms, horizon)

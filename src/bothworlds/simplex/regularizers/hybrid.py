@@ -27,7 +27,7 @@ class Hybrid(Regularizer):
     >>> import bothworlds as bw
     >>> mixed = bw.Hybrid(bw.Tsallis(beta=0.5), bw.Shannon(), weight=0.3)
     >>> bw.solve([0.0, 1.0], rates=[1.0, 1.0], regularizer=mixed).p.round(4)
-    array([0.6874, 0.3126])
+    array([0.7209, 0.2791])
     """
 
     first: Regularizer

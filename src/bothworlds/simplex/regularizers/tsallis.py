@@ -36,7 +36,7 @@ class Tsallis(Regularizer):
     --------
     >>> import bothworlds as bw
     >>> bw.solve([0.0, 1.0], rates=[1.0, 1.0], regularizer=bw.Tsallis(beta=0.5)).p.round(4)
-    array([0.7141, 0.2859])
+    array([0.78, 0.22])
     """
 
     beta: float

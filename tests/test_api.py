@@ -1,0 +1,51 @@
+"""The public face is what it is meant to be, and nothing slips in or out of it unnoticed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import bothworlds as bw
+from bothworlds import policies
+from bothworlds.errors import BothworldsError, UnknownName
+
+
+def test_exported_names():
+    public = {name for name in vars(bw) if not name.startswith("_")}
+    modules = {"bandit", "rng", "simplex", "simulate", "statefile"}  # sub-packages that import leaves behind
+    assert public - modules == set(bw.__all__) - {"__version__"}
+
+
+def test_policies_by_name():
+    assert policies.names() == sorted(policies.REGISTRY)
+    assert policies.get("tsallis-inf") is bw.TsallisINF
+    with pytest.raises(UnknownName, match=r"no policy is called 'tsalis-inf'; did you mean 'tsallis-inf'\?"):
+        policies.get("tsalis-inf")
+    with pytest.raises(UnknownName, match=r"no policy is called 7"):
+        policies.get(7)
+
+
+def test_all_errors_share_a_base():
+    errors = [value for value in vars(bw.errors).values() if isinstance(value, type)]
+    assert len(errors) >= 9
+    assert all(issubclass(error, BothworldsError) for error in errors)
+
+
+def test_importing_does_not_import_numba():
+    code = "import sys, bothworlds; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_help_teaches_the_algorithm():
+    text = bw.FTRL.__doc__
+    for needed in (
+        "argmin",
+        "√(1 + Σ_{τ<t} max(p_i^τ, 1/T)^{1−2α})",
+        "paper",
+        "light",
+        ">>>",
+        "NeurIPS 2023",
+    ):
+        assert needed in text

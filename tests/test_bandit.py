@@ -1,0 +1,377 @@
+"""The friendly face: labels, ranges, delay, threads, printing, and mistakes that change nothing."""
+
+from __future__ import annotations
+
+import gc
+import math
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import bothworlds as bw
+from bothworlds.errors import ForeignPull, InvalidArgument, RepeatedPull, SolverError, UnknownPull
+from bothworlds.simplex.kernel import FAILED
+
+
+def test_three_lines():
+    bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+    pull = bandit.pull()
+    bandit.update(pull, reward=1.0)
+    assert pull.round == 1
+    assert pull.arm == pull.observe
+    assert pull.probability == 1 / 3
+    assert bandit.probabilities[pull.arm] == max(bandit.probabilities.values()) > 1 / 3
+    assert isinstance(bandit.policy, bw.LightBarrier)
+
+
+def test_arms_by_number_and_numpy_labels():
+    assert bw.Bandit(3).arms == (0, 1, 2)
+    assert bw.Bandit(np.int64(2)).arms == (0, 1)
+    assert bw.Bandit(np.array([10, 20])).arms == (10, 20)
+    assert bw.Bandit(["a", 1]).arms == ("a", 1)
+
+
+def test_reward_and_loss_are_two_words_for_one_thing():
+    by_reward, by_loss = bw.Bandit(3, seed=1), bw.Bandit(3, seed=1)
+    scaled = bw.Bandit(3, seed=1, low=-10.0, high=30.0)
+    for i in range(50):
+        loss = (i % 4) / 4
+        by_reward.update(by_reward.pull(), reward=1 - loss)
+        by_loss.update(by_loss.pull(), loss=loss)
+        scaled.update(scaled.pull(), reward=30.0 - 40.0 * loss)
+    assert by_reward.probabilities == by_loss.probabilities
+    assert scaled.probabilities == pytest.approx(by_loss.probabilities, rel=1e-12)
+
+
+@pytest.mark.parametrize("value", [0, 1, 1.0, np.float32(0.5), np.float64(0.25), np.int64(1)])
+def test_any_kind_of_number_is_feedback(value):
+    bandit = bw.Bandit(2, seed=0)
+    bandit.update(bandit.pull(), reward=value)
+    assert bandit.outstanding == ()
+
+
+def test_pulls_without_feedback_leave_the_distribution_alone():
+    bandit = bw.Bandit(3, seed=1)
+    bandit.update(bandit.pull(), loss=1)
+    before = bandit.probabilities
+    pulls = [bandit.pull() for _ in range(20)]
+    assert bandit.probabilities == before
+    assert [pull.round for pull in pulls] == list(range(2, 22))
+    assert bandit.outstanding == tuple(pulls)
+
+
+def test_delayed_feedback_is_weighted_by_the_pulls_own_probability():
+    # Tsallis-INF (α = ½): the cumulative estimates are Σ loss/p of each pull, in whatever order they come
+    bandit = bw.Bandit(3, bw.TsallisINF(), seed=4)
+    expected, waiting = np.zeros(3), []
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        waiting.append(bandit.pull())
+        while len(waiting) > 10 or (waiting and rng.random() < 0.3):
+            pull = waiting.pop(rng.integers(len(waiting)))
+            loss = float(rng.random())
+            expected[pull.observe] += loss / pull.probability
+            bandit.update(pull, loss=loss)
+    seen = 200 - len(waiting)
+    s = bw.solve(expected, math.sqrt(1 + seen), bw.Tsallis(0.5))
+    np.testing.assert_allclose(list(bandit.probabilities.values()), s.p, rtol=1e-9)
+
+
+def test_a_pull_from_before_a_restart_is_accepted_and_changes_only_what_survives():
+    policy = bw.FTRL(bw.LogBarrier(), constants="light", estimator=bw.CappedBaseline())
+    bandit = bw.Bandit(2, policy, seed=3)
+    early = bandit.pull()
+    for _ in range(4):  # T_0 = 4: the fourth lesson ends the first segment
+        bandit.update(bandit.pull(), loss=1.0)
+    assert set(bandit.probabilities.values()) == {0.5}
+    before = bandit.to_dict()
+    bandit.update(early, loss=1.0)
+    after = bandit.to_dict()
+    assert bandit.outstanding == ()
+    changed = {key for key in before["state"] if before["state"][key] != after["state"][key]}
+    assert changed == {"scalars"}
+    scalars = np.array(after["state"]["scalars"]) - np.array(before["state"]["scalars"])
+    assert np.count_nonzero(scalars) == 2  # the sum and the number of losses seen
+    in_time = bandit.pull()
+    bandit.update(in_time, loss=1.0)
+    assert set(bandit.probabilities.values()) != {0.5}
+
+
+def test_decoupled_pulls_observe_another_arm():
+    bandit = bw.Bandit(["a", "b", "c"], bw.DecoupledTsallisINF(), seed=1)
+    differ = 0
+    for _ in range(300):
+        p = bandit.probabilities
+        pull = bandit.pull()
+        assert pull.probability == p[pull.arm]
+        differ += pull.arm != pull.observe
+        bandit.update(pull, loss=1.0 if pull.observe != "b" else 0.0)
+    assert differ > 15
+    assert bandit.probabilities["b"] > 0.9
+
+
+def test_draws_follow_the_probabilities():
+    bandit = bw.Bandit(4, seed=8)
+    for i in range(30):
+        bandit.update(bandit.pull(), loss=(i * 7 % 10) / 10)
+    p = np.array(list(bandit.probabilities.values()))
+    counts = np.bincount([bandit.pull().arm for _ in range(20_000)], minlength=4)
+    chi_square = ((counts - 20_000 * p) ** 2 / (20_000 * p)).sum()
+    assert chi_square < 21.1  # 99.99% quantile of 3 degrees of freedom
+
+
+# --- mistakes -------------------------------------------------------------------------------------------
+
+
+def unchanged(bandit, error, message, act):
+    before = bandit.to_dict()
+    with pytest.raises(error, match=message):
+        act()
+    assert bandit.to_dict() == before
+
+
+@pytest.mark.parametrize(
+    ("feedback", "message"),
+    [
+        ({}, r"update needs either reward=... or loss=..., got neither"),
+        ({"reward": 1.0, "loss": 0.0}, r"update needs either reward=... or loss=..., got both"),
+        ({"reward": math.nan}, r"reward must be a finite number at least 0 and at most 1, got nan"),
+        ({"loss": math.inf}, r"loss must be a finite number at least 0 and at most 1, got inf"),
+        ({"loss": -0.1}, r"got -0.1; give the range as Bandit\(..., low=..., high=...\)"),
+        ({"reward": 1.5}, r"reward must be .* at most 1, got 1.5; give the range as Bandit"),
+        ({"reward": "good"}, r"reward must be a finite number .*, got 'good'"),
+        ({"reward": True}, r"reward must be a finite number .*, got True"),
+        ({"loss": None, "reward": [1.0]}, r"reward must be a finite number .*, got \[1.0\]"),
+    ],
+)
+def test_bad_feedback_changes_nothing(feedback, message):
+    bandit = bw.Bandit(["a", "b"], seed=1)
+    bandit.update(bandit.pull(), loss=1)
+    pull = bandit.pull()
+    unchanged(bandit, InvalidArgument, message, lambda: bandit.update(pull, **feedback))
+    bandit.update(pull, loss=0.5)  # and the pull is still good
+
+
+def test_each_pull_once():
+    bandit = bw.Bandit(2, seed=1)
+    pull = bandit.pull()
+    bandit.update(pull, reward=1)
+    unchanged(
+        bandit,
+        RepeatedPull,
+        "has had its feedback; each pull is updated once",
+        lambda: bandit.update(pull, reward=1),
+    )
+
+
+def test_foreign_unknown_and_invented_pulls():
+    bandit, other = bw.Bandit(2, seed=1), bw.Bandit(2, seed=1)
+    pull = other.pull()
+    bandit.pull()
+    unchanged(bandit, ForeignPull, "was made by another bandit", lambda: bandit.update(pull, reward=1))
+    ahead = bandit.outstanding[0]._replace(round=99)
+    unchanged(
+        bandit,
+        UnknownPull,
+        "was never made: this bandit has made 1 pulls",
+        lambda: bandit.update(ahead, reward=1),
+    )
+    unchanged(
+        bandit,
+        InvalidArgument,
+        r"pull must be what Bandit.pull\(\) returned, got 3",
+        lambda: bandit.update(3, reward=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"arms": 0}, r"arms must be at least 1, got 0; give at least one arm"),
+        ({"arms": -2}, r"arms must be at least 1, got -2"),
+        ({"arms": 2.5}, r"arms must be an integer, got 2.5"),
+        ({"arms": None}, r"arms must be an integer, got None"),
+        ({"arms": []}, r"arms must hold at least one label, got an empty sequence"),
+        ({"arms": "abc"}, r"arms must be a number or a sequence of labels, got 'abc'; write \['abc', ...\]"),
+        ({"arms": ["a", "b", "a"]}, r"arms must be distinct, got 'a' twice"),
+        ({"arms": ["a", ""]}, r"arms\[1\] must be a non-empty string or an integer, got ''"),
+        ({"arms": ["a", None]}, r"arms\[1\] must be a non-empty string or an integer, got None"),
+        ({"arms": ["a", 1.5]}, r"arms\[1\] must be a non-empty string or an integer, got 1.5"),
+        ({"horizon": 2}, r"horizon must be at least 3, got 2; there are 3 arms"),
+        ({"horizon": 10.5}, r"horizon must be an integer, got 10.5"),
+        ({"seed": -1}, r"seed must be at least 0, got -1; use a non-negative integer, or None"),
+        ({"seed": "x"}, r"seed must be an integer, got 'x'"),
+        ({"low": 1.0}, r"high must be a finite number above 1, got 1.0; high must exceed low"),
+        ({"high": math.inf}, r"high must be a finite number above 0, got inf"),
+        ({"low": math.nan}, r"low must be a finite number, got nan"),
+        (
+            {"policy": "ucb1"},
+            r"policy must be a policy such as LightBarrier\(\) or TsallisINF\(\), got 'ucb1'",
+        ),
+        ({"policy": bw.UCB1}, r"got <class .*UCB1'>; write UCB1\(\)"),
+    ],
+)
+def test_bad_construction_is_named(arguments, message):
+    with pytest.raises(InvalidArgument, match=message):
+        bw.Bandit(**({"arms": ["a", "b", "c"]} | arguments))
+
+
+def test_a_failing_solver_is_reported_and_the_pull_stays_open(monkeypatch):
+    bandit = bw.Bandit(2, seed=1)
+    pull = bandit.pull()
+    monkeypatch.setattr(bandit, "_learn", lambda *_: FAILED)
+    with pytest.raises(SolverError, match=r"LightBarrier\(\) found no solution after Pull\(round=1"):
+        bandit.update(pull, loss=1)
+    assert bandit.outstanding == (pull,)
+
+
+# --- what it says ---------------------------------------------------------------------------------------
+
+
+def test_repr_says_what_it_knows():
+    bandit = bw.Bandit(["blue", "green", "<red>"], seed=7, horizon=100)
+    assert repr(bandit) == ("<Bandit: 3 arms, LightBarrier(), 0 of 100 pulls; likeliest next: blue (33.3%)>")
+    for _ in range(20):
+        pull = bandit.pull()
+        bandit.update(pull, reward=float(pull.arm == "green"))
+    bandit.pull()
+    assert "21 of 100 pulls, 1 outstanding; likeliest next: green" in repr(bandit)
+    text = str(bandit)
+    assert text.splitlines()[1].split() == ["arm", "next", "pull", "pulls", "mean", "reward"]
+    assert text.splitlines()[2].startswith("green")
+    page = bandit._repr_html_()
+    assert "&lt;red&gt;" in page
+    assert "<red>" not in page
+    assert repr(bandit.outstanding[0]).startswith("Pull(round=21, arm=")
+
+
+def test_the_table_speaks_the_users_units():
+    bandit = bw.Bandit(1, seed=0, low=-10.0, high=10.0)
+    bandit.update(bandit.pull(), loss=4.0)
+    assert "mean loss" in str(bandit)
+    assert str(bandit).splitlines()[2].split() == ["0", "100.00%", "1", "4"]
+    bandit.update(bandit.pull(), reward=-4.0)
+    assert "mean reward" in str(bandit)
+    assert str(bandit).splitlines()[2].split() == ["0", "100.00%", "2", "-4"]
+
+
+def test_many_arms_are_cut_short():
+    bandit = bw.Bandit(100)
+    assert str(bandit).splitlines()[-1] == "… and 80 more arms"
+    assert "… and 80 more arms" in bandit._repr_html_()
+    assert "–" in str(bandit)  # nothing seen yet
+
+
+# --- endurance ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+def test_a_million_pulls_leave_no_memory_behind():
+    bandit = bw.Bandit(10, seed=1)
+    for _ in range(1000):
+        bandit.update(bandit.pull(), loss=0.5)
+    size = len(str(bandit.to_dict()))
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):  # traced: slower, but shows every block that stays
+            bandit.update(bandit.pull(), loss=0.5)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 20_000  # less than one byte per pull
+    for _ in range(979_000):
+        bandit.update(bandit.pull(), loss=0.5)
+    assert bandit.rounds == 1_000_000
+    assert not bandit._open
+    assert len(str(bandit.to_dict())) < size + 500
+
+
+def test_threads_share_one_bandit():
+    bandit = bw.Bandit(5, seed=1)
+    pulls, errors = [], []
+
+    def work(k):
+        try:
+            for i in range(500):
+                pull = bandit.pull()
+                pulls.append(pull.round)
+                bandit.update(pull, loss=((i + k) % 3) / 3)
+                if i % 100 == 0:
+                    assert sum(bandit.probabilities.values()) == pytest.approx(1)
+                    bandit.to_dict()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert sorted(pulls) == list(range(1, 4001))
+    assert bandit.outstanding == ()
+
+
+def test_pulling_on_beyond_the_horizon_is_allowed():
+    bandit = bw.Bandit(2, bw.FTRL(bw.Shannon(), constants="light"), horizon=10, seed=1)
+    for _ in range(30):
+        bandit.update(bandit.pull(), loss=0.5)
+    assert "30 of 10 pulls" in repr(bandit)
+
+
+# --- golden runs: these very arms, on every machine ------------------------------------------------------
+
+
+def golden(policy):
+    bandit = bw.Bandit(4, policy, horizon=1000, seed=2023)
+    arms = ""
+    for i in range(40):
+        pull = bandit.pull()
+        arms += str(pull.arm)
+        bandit.update(pull, loss=((3 * pull.observe + i) % 5) / 4)
+    return arms, [round(p, 9) for p in bandit.probabilities.values()]
+
+
+GOLDEN = {
+    bw.LightBarrier(): (
+        "0323303303103001032022001322022100323223",
+        [0.151638417, 0.115507259, 0.187778172, 0.545076151],
+    ),
+    bw.TsallisINF(): (
+        "0323203313102001021011001222033001313223",
+        [0.180929724, 0.280080288, 0.063244436, 0.475745553],
+    ),
+    bw.TsallisINF(estimator="rv"): (
+        "0323102203101001031113003331133111313111",
+        [0.164053791, 0.44196533, 0.004025008, 0.389955871],
+    ),
+    bw.DecoupledTsallisINF(): (
+        "0122011001100101022103031020011201111001",
+        [0.187389152, 0.359136945, 0.370741459, 0.082732445],
+    ),
+    bw.FTRL(bw.LogBarrier(), constants="paper"): (
+        "0323313313103111021111000211012000312112",
+        [0.249629325, 0.244592907, 0.253491471, 0.252286298],
+    ),
+    bw.FTRL(bw.Tsallis(beta=0.7), constants="light"): (
+        "0323313203102001021111001222023000313223",
+        [0.168046607, 0.180744246, 0.132184589, 0.519024558],
+    ),
+    bw.FTRL(bw.Shannon(), constants="light"): (
+        "0323313203102001021111001222023000313233",
+        [0.171046528, 0.17421939, 0.182953551, 0.471780531],
+    ),
+    bw.UCB1(): (
+        "0123032101231231003120230133132102300012",
+        [0.0, 0.0, 1.0, 0.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", GOLDEN, ids=repr)
+def test_seeded_runs_stay_what_they_were(policy):
+    assert golden(policy) == GOLDEN[policy]

@@ -1,0 +1,181 @@
+"""Dispatch by type, the disk cache that notices every edit, and kernels that stay correct with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import bothworlds
+from bothworlds import _jit
+
+SOURCE = Path(bothworlds.__file__).parent
+
+PROBE = """
+import json
+import bothworlds as bw
+from bothworlds.simplex.solve import _solve
+residual = bw.solve([0.0, 1.0], 1.0, bw.LogBarrier()).residual
+stats = _solve.compiled.stats
+print(json.dumps([residual, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
+"""
+
+
+def run(code, package, cache, **environment):
+    env = (
+        os.environ
+        | {"PYTHONPATH": os.pathsep.join(package), "BOTHWORLDS_CACHE_DIR": str(cache)}
+        | environment
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+class Circle(NamedTuple):
+    radius: float
+
+
+class Square(NamedTuple):
+    side: float
+    label: int
+
+
+@_jit.generic
+def area(shape, scale):
+    return -1.0
+
+
+@area.register(Circle)
+def _(shape, scale):
+    return 3.0 * shape.radius * scale
+
+
+@area.register(Square)
+def _(shape, scale):
+    return shape.side * shape.side * scale
+
+
+@_jit.entry
+def total_area(first, second, scale):
+    return area(first, scale) + area(second, scale)
+
+
+def test_the_type_of_the_first_argument_chooses():
+    for function in (total_area, total_area.py_func):
+        assert function(Circle(2.0), Square(3.0, 1), 2.0) == 12.0 + 18.0
+        assert function((1.0,), Square(3.0, 1), 2.0) == -1.0 + 18.0  # the decorated body is the default
+    assert total_area.bind(Circle(2.0), Circle(1.0), 1.0)(Circle(2.0), Circle(1.0), 1.0) == 9.0
+
+
+@pytest.mark.compiled
+def test_a_second_process_reads_the_cache_and_an_edit_anywhere_empties_it(tmp_path):
+    package = tmp_path / "site"
+    shutil.copytree(SOURCE, package / "bothworlds", ignore=shutil.ignore_patterns("__pycache__"))
+    cache = tmp_path / "cache"
+    first = run(PROBE, [str(package)], cache)
+    second = run(PROBE, [str(package)], cache)
+    assert (first[1], first[2]) == (0, 1)
+    assert (second[1], second[2]) == (1, 0)
+    assert first[0] == second[0]
+    # edit a helper that lives in another file than the cached function
+    helper = package / "bothworlds/simplex/kernel.py"
+    text = helper.read_text()
+    assert text.count("    return worst\n") == 1
+    helper.write_text(text.replace("    return worst\n", "    return worst + 1.0\n"))
+    third = run(PROBE, [str(package)], cache)
+    assert third[1] == 0
+    assert third[0] == first[0] + 1.0
+    assert len(list(cache.iterdir())) == 2  # one folder for each state of the sources
+
+
+USER_POLICY = """
+from dataclasses import dataclass
+from typing import NamedTuple
+import numpy as np
+from bothworlds.policies.base import Policy, act, distribution, init, update
+
+class Parameters(NamedTuple):
+    n_arms: int
+
+class State(NamedTuple):
+    nothing: np.ndarray
+
+@dataclass(frozen=True, repr=False)
+class Stubborn(Policy):
+    def parameters(self, n_arms, horizon):
+        return Parameters(n_arms)
+
+@init.register(Parameters)
+def _(params):
+    return State(np.zeros(1))
+
+@act.register(Parameters)
+def _(params, state, uniforms):
+    return ARM, ARM, 1.0, 1.0, 0
+
+@update.register(Parameters)
+def _(params, state, observe, loss, weight, epoch):
+    return 0
+
+@distribution.register(Parameters)
+def _(params, state, out):
+    out[:] = 0.0
+    out[ARM] = 1.0
+"""
+
+USER_PROBE = """
+import json
+import bothworlds as bw
+from bothworlds.policies.base import act_once
+from stubborn import Stubborn
+bandit = bw.Bandit(3, Stubborn())
+print(json.dumps([bandit.pull().arm, sum(act_once.compiled.stats.cache_hits.values())]))
+"""
+
+
+@pytest.mark.compiled
+def test_an_edited_policy_of_the_user_is_compiled_anew(tmp_path):
+    path = [str(SOURCE.parent), str(tmp_path)]
+    file = tmp_path / "stubborn.py"
+    file.write_text(USER_POLICY.replace("ARM", "1"))
+    assert run(USER_PROBE, path, tmp_path / "cache") == [1, 0]
+    assert run(USER_PROBE, path, tmp_path / "cache") == [1, 1]
+    file.write_text(USER_POLICY.replace("ARM", "2"))
+    assert run(USER_PROBE, path, tmp_path / "cache") == [2, 0]
+
+
+def test_cache_directory_falls_back_when_home_is_not_writable(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(blocked))
+    fallback = _jit.cache_directory()
+    assert fallback.name == _jit.source_hash()
+    assert blocked not in fallback.parents
+    monkeypatch.setenv("TMPDIR", str(blocked))
+    monkeypatch.setattr(_jit.tempfile, "gettempdir", lambda: str(blocked))
+    with pytest.raises(OSError, match="no writable folder for compiled kernels; set BOTHWORLDS_CACHE_DIR"):
+        _jit.cache_directory()
+
+
+def test_default_cache_directory_is_the_users(tmp_path, monkeypatch):
+    monkeypatch.delenv("BOTHWORLDS_CACHE_DIR", raising=False)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert _jit.cache_directory() == tmp_path / "bothworlds" / _jit.source_hash()
+
+
+def test_without_jit_everything_is_python():
+    code = (
+        "import json, bothworlds as bw; print(json.dumps(bw.solve([0, 1], 1.0, bw.LogBarrier()).p.tolist()))"
+    )
+    plain = run(code, [str(SOURCE.parent)], "unused", NUMBA_DISABLE_JIT="1")
+    assert plain == pytest.approx(
+        bothworlds.solve([0, 1], 1.0, bothworlds.LogBarrier()).p.tolist(), rel=1e-14
+    )

@@ -1,0 +1,158 @@
+"""Saved bandits: exact, atomic, and refused when they are not what they claim to be."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+import bothworlds as bw
+from bothworlds import policies
+from bothworlds.errors import InvalidArgument, StateError
+
+
+@pytest.fixture
+def saved(tmp_path):
+    bandit = bw.Bandit(["a", "b", "c"], bw.FTRL(bw.Tsallis(0.7), constants="light"), horizon=100, seed=5)
+    for i in range(20):
+        pull = bandit.pull()
+        if i % 4:
+            bandit.update(pull, loss=i / 20)
+    path = tmp_path / "bandit.json"
+    bandit.save(path)
+    return bandit, path
+
+
+def test_round_trip_is_exact_to_the_bit(saved):
+    bandit, path = saved
+    twin = bw.Bandit.load(path)
+    assert twin.to_dict() == bandit.to_dict()
+    assert twin.outstanding == bandit.outstanding
+    assert [twin.pull() for _ in range(50)] == [bandit.pull() for _ in range(50)]
+    for each in (twin, bandit):
+        each.update(each.outstanding[0], reward=0.3)
+    assert twin.probabilities == bandit.probabilities
+
+
+def test_a_pull_made_before_saving_is_known_after_loading(saved):
+    bandit, path = saved
+    twin = bw.Bandit.load(path)
+    twin.update(bandit.outstanding[0], loss=0.5)
+    assert len(twin.outstanding) == len(bandit.outstanding) - 1
+
+
+def test_loading_checks_the_policy(saved):
+    bandit, path = saved
+    assert bw.Bandit.load(path, policy=bandit.policy).policy == bandit.policy
+    with pytest.raises(StateError, match=r"the saved bandit plays FTRL\(Tsallis.* not TsallisINF\(\)"):
+        bw.Bandit.load(path, policy=bw.TsallisINF())
+
+
+def test_a_truncated_file(saved):
+    _, path = saved
+    content = path.read_text()
+    for length in (0, 1, len(content) // 2, len(content) - 2):
+        path.write_text(content[:length])
+        with pytest.raises(StateError, match="is truncated or not JSON"):
+            bw.Bandit.load(path)
+
+
+def tamper(path, **changes):
+    data = json.loads(path.read_text())
+    for key, value in changes.items():
+        if value is ...:
+            del data[key]
+        else:
+            data[key] = value
+    path.write_text(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 2}, r"has version 2, written by bothworlds .*upgrade bothworlds"),
+        ({"version": "1"}, r"has version '1'; this release reads versions 1 to 1"),
+        (
+            {"format": "something"},
+            r"not a saved bandit: expected format 'bothworlds-bandit', found 'something'",
+        ),
+        (
+            {"policy": {"kind": "tsallis-inf", "estimator": "rv", "x": 1}},
+            r"the policy 'tsallis-inf' cannot be",
+        ),
+        ({"policy": {"kind": "ucb1", "alpha": 2.0}}, r"state does not belong to the saved policy"),
+        ({"policy": {"kind": "tsallis-imf"}}, r"did you mean 'tsallis-inf'\?"),
+        ({"policy": "ucb1"}, r"a policy must be a table with a 'kind', got 'ucb1'"),
+        (
+            {"state": {}},
+            r"state does not belong to the saved policy: expected losses, sums, rates, p, scalars",
+        ),
+        ({"state": 3}, r"found 3"),
+        ({"random": {}}, r"random stream cannot be restored"),
+        ({"random": {"bit_generator": "PCG64"}}, r"bit_generator is 'PCG64', expected 'Philox'"),
+        ({"rounds": ...}, r"the saved state lacks 'rounds'; it is incomplete"),
+        ({"rounds": -1}, r"cannot be restored: rounds must be at least 0, got -1"),
+        ({"pulls": [1, 2]}, r"pulls must be a list of 3 integers"),
+        ({"seen": [1, 2, 0.5]}, r"seen must be an integer, got 0.5"),
+        ({"loss_sums": [0.0, 0.0, -1.0]}, r"loss_sums\[2\] must be finite and at least 0, got -1.0"),
+        ({"bandit": 7}, r"bandit must be a string, got 7"),
+        ({"arms": ["a", "a", "b"]}, r"arms must be distinct"),
+        ({"outstanding": [{"round": 1}]}, r"the saved state lacks 'arm'"),
+        ({"outstanding": 5}, r"cannot be restored"),
+    ],
+)
+def test_tampered_files_are_refused(saved, changes, message):
+    _, path = saved
+    tamper(path, **changes)
+    with pytest.raises(StateError, match=message):
+        bw.Bandit.load(path)
+
+
+def test_wrong_lengths_are_refused(saved):
+    bandit, _ = saved
+    data = bandit.to_dict()
+    data["state"]["p"] = [0.5, 0.5]
+    with pytest.raises(StateError, match=r"state.p must be a one-dimensional sequence of length 3"):
+        bw.Bandit.from_dict(data)
+    with pytest.raises(
+        StateError, match="not a saved bandit: expected format 'bothworlds-bandit', found list"
+    ):
+        bw.Bandit.from_dict([])
+
+
+def test_saving_is_all_or_nothing(saved, monkeypatch):
+    bandit, path = saved
+    before = path.read_bytes()
+    bandit.pull()
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        bandit.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_saving_into_a_missing_folder_says_so(saved):
+    bandit, path = saved
+    with pytest.raises(FileNotFoundError, match="missing"):
+        bandit.save(path.parent / "missing" / "bandit.json")
+    with pytest.raises(FileNotFoundError, match="absent"):
+        bw.Bandit.load(path.parent / "absent.json")
+
+
+def test_registering_a_policy_of_ones_own(monkeypatch):
+    class Mine(bw.UCB1):
+        """UCB1 under another name."""
+
+    bandit = bw.Bandit(2, Mine(), seed=1)
+    with pytest.raises(StateError, match=r"Mine is not registered.*policies.register\('a-name', Mine\)"):
+        bandit.to_dict()
+    monkeypatch.setattr(policies, "REGISTRY", dict(policies.REGISTRY))
+    policies.register("mine", Mine)
+    assert bw.Bandit.from_dict(bandit.to_dict()).policy == Mine()
+    with pytest.raises(InvalidArgument, match="name must not be taken, got 'ucb1', which is UCB1"):
+        policies.register("ucb1", Mine)
