@@ -1,4 +1,11 @@
-"""Sphinx configuration: Markdown pages, API reference from docstrings."""
+"""Sphinx configuration: Markdown pages, reference from docstrings, formulas as MathML (needs no script)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
 
 import bothworlds
 
@@ -8,12 +15,28 @@ copyright = "2026, the bothworlds developers"
 version = release = bothworlds.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"bothworlds {version}"
+html_math_renderer = "mathml"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 napoleon_google_docstring = False
-nitpicky = False
 exclude_patterns = ["build"]
+
+
+def _inline(translator: Any, node: nodes.math) -> None:
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _block(translator: Any, node: nodes.math_block) -> None:
+    translator.body.append(
+        f'<div class="math" style="overflow-y: hidden">{convert(node.astext(), display="block")}</div>'
+    )
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
