@@ -32,28 +32,32 @@ def slope(parts, rate, barrier, depth):
     return y, dy
 
 
-def arm(parts, rate, barrier, y):
-    """p and dy/dv of the arm whose slope is y."""
-    if y > slope(parts, rate, barrier, mp.mpf(0))[0]:
-        # beyond the root: no single term may reach y on its own (all terms are ≥ 0 for v ≥ 0)
-        candidates = [mp.log(y / barrier)] if barrier > 0 else []
-        for weight, kind, beta in parts:
-            s = y / (rate * weight)
-            if kind == "log":
-                candidates.append(mp.log(s))
-            elif kind == "tsallis":
-                candidates.append(mp.log(s * (1 - mp.mpf(beta)) / beta) / (1 - mp.mpf(beta)))
-            else:
-                candidates.append(s)
-        depth = min(candidates)
-    else:
-        depth = mp.mpf(0)
+def depth_beyond(parts, rate, barrier, y):
+    """A depth beyond the root: no single term may reach y on its own (all terms are ≥ 0 for v ≥ 0)."""
+    if y <= slope(parts, rate, barrier, mp.mpf(0))[0]:
+        return mp.mpf(0)
+    candidates = [mp.log(y / barrier)] if barrier > 0 else []
+    for weight, kind, beta in parts:
+        s = y / (rate * weight)
+        if kind == "log":
+            candidates.append(mp.log(s))
+        elif kind == "tsallis":
+            candidates.append(mp.log(s * (1 - mp.mpf(beta)) / beta) / (1 - mp.mpf(beta)))
+        else:
+            candidates.append(s)
+    return min(candidates)
+
+
+def arm(parts, rate, barrier, y, depth=None):
+    """Depth, p and dy/dv of the arm whose slope is y; ``depth`` may be a guess."""
+    if depth is None:
+        depth = depth_beyond(parts, rate, barrier, y)
     for _ in range(2000):
         value, derivative = slope(parts, rate, barrier, depth)
         step = (value - y) / derivative
         depth -= step
         if abs(step) < mp.mpf(10) ** (12 - DIGITS) * (1 + abs(depth)):
-            return mp.exp(-depth), slope(parts, rate, barrier, depth)[1]
+            return depth, mp.exp(-depth), derivative
     raise ArithmeticError("inner Newton did not converge")
 
 
@@ -67,12 +71,18 @@ def solve(losses, rates, parts, log_barrier=0.0, total=1.0, start=None):
         if len(pairs) == 1:
             return [total], base - low
         x = low if start is None else max(low, base - mp.mpf(start))
+        depths = [None] * len(pairs)
         for _ in range(2000):
-            arms = [arm(parts, rate, barrier, loss - base + x) for loss, rate in pairs]
-            step = (mp.fsum(p for p, _ in arms) - total) / mp.fsum(p / dy for p, dy in arms)
+            arms = [
+                arm(parts, rate, barrier, loss - base + x, depth)
+                for (loss, rate), depth in zip(pairs, depths, strict=True)
+            ]
+            step = (mp.fsum(p for _, p, _ in arms) - total) / mp.fsum(p / dy for _, p, dy in arms)
+            if abs(step) <= mp.mpf(10) ** -40 * abs(x):
+                return [p for _, p, _ in arms], base - x
             x = max(low, x + step)
-            if abs(step) <= mp.mpf(10) ** -45 * abs(x):
-                return [arm(parts, rate, barrier, loss - base + x)[0] for loss, rate in pairs], base - x
+            # a small step keeps each depth a good guess; after a large one, begin beyond the root again
+            depths = [depth for depth, _, _ in arms] if abs(step) < abs(x) / 100 else [None] * len(pairs)
         raise ArithmeticError("outer Newton did not converge")
 
 

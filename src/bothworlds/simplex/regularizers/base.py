@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from bothworlds._jit import generic, kernel
 from bothworlds.errors import InvalidArgument
 
+DEEPEST = 700.0  # p = 1e-304: beyond it e^v overflows, and p is no longer a normal float64
 NEWTON_LIMIT = 100  # the longest run seen in tests is 21; beyond this the residual tells
 
 
@@ -91,9 +92,9 @@ def newton_response(
             depth = _beyond(regularizer, y, rate, log_barrier)
             cold = True
             continue
-        depth += step
-        if abs(step) <= 1e-9:  # quadratic: what is left is of order step² < 1e-17
-            break
+        depth = min(depth + step, DEEPEST)
+        if abs(step) <= 1e-9 or (step > 0.0 and depth == DEEPEST):
+            break  # quadratic: what is left is of order step² < 1e-17
     return math.exp(-depth), first, second
 
 
@@ -106,8 +107,8 @@ def _beyond(regularizer: Any, y: float, rate: float, log_barrier: float) -> floa
     # beyond depth 0 both terms only grow, so neither may exceed what the other leaves of y at depth 0
     depth = reach(regularizer, (y - log_barrier) / rate)
     if log_barrier > 0.0:
-        depth = min(depth, math.log((y - rate * height) / log_barrier))
-    return depth
+        depth = min(depth, math.log(y - rate * height) - math.log(log_barrier))
+    return min(depth, DEEPEST)
 
 
 @generic
