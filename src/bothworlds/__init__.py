@@ -10,7 +10,15 @@ from bothworlds import errors, policies
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
-from bothworlds.policies import FTRL, INF, UCB1, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
+from bothworlds.policies import (
+    FTRL,
+    INF,
+    UCB1,
+    DecoupledTsallisINF,
+    LightBarrier,
+    Policy,
+    TsallisINF,
+)
 from bothworlds.policies.estimators import CappedBaseline, Estimator, ImportanceWeighted
 from bothworlds.simplex.regularizers import Hybrid, LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.simplex.solve import Solution, solve
