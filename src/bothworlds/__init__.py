@@ -13,6 +13,7 @@ from bothworlds.errors import BothworldsError
 from bothworlds.policies import (
     FTRL,
     INF,
+    KLUCB,
     UCB1,
     DecoupledTsallisINF,
     LightBarrier,
@@ -27,6 +28,7 @@ from bothworlds.simulate import Trace, replay
 __all__ = [
     "FTRL",
     "INF",
+    "KLUCB",
     "UCB1",
     "Bandit",
     "BothworldsError",

@@ -11,6 +11,7 @@ from bothworlds.policies import estimators
 from bothworlds.policies.base import Policy
 from bothworlds.policies.decoupled import DecoupledTsallisINF
 from bothworlds.policies.ftrl import FTRL
+from bothworlds.policies.kl_ucb import KLUCB
 from bothworlds.policies.light_barrier import LightBarrier
 from bothworlds.policies.tsallis_inf import INF, TsallisINF
 from bothworlds.policies.ucb1 import UCB1
@@ -23,6 +24,7 @@ REGISTRY: dict[str, type[Policy]] = {
     "inf": INF,
     "decoupled-tsallis-inf": DecoupledTsallisINF,
     "ucb1": UCB1,
+    "kl-ucb": KLUCB,
 }
 
 
@@ -78,6 +80,7 @@ def from_dict(data: Any) -> Any:
 __all__ = [
     "FTRL",
     "INF",
+    "KLUCB",
     "UCB1",
     "DecoupledTsallisINF",
     "LightBarrier",
