@@ -18,6 +18,7 @@ from bothworlds.policies import (
     DecoupledTsallisINF,
     LightBarrier,
     Policy,
+    Thompson,
     TsallisINF,
 )
 from bothworlds.policies.estimators import CappedBaseline, Estimator, ImportanceWeighted
@@ -44,6 +45,7 @@ __all__ = [
     "Regularizer",
     "Shannon",
     "Solution",
+    "Thompson",
     "Trace",
     "Tsallis",
     "TsallisINF",

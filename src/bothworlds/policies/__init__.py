@@ -13,6 +13,7 @@ from bothworlds.policies.decoupled import DecoupledTsallisINF
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.kl_ucb import KLUCB
 from bothworlds.policies.light_barrier import LightBarrier
+from bothworlds.policies.thompson import Thompson
 from bothworlds.policies.tsallis_inf import INF, TsallisINF
 from bothworlds.policies.ucb1 import UCB1
 from bothworlds.simplex import regularizers
@@ -25,6 +26,7 @@ REGISTRY: dict[str, type[Policy]] = {
     "decoupled-tsallis-inf": DecoupledTsallisINF,
     "ucb1": UCB1,
     "kl-ucb": KLUCB,
+    "thompson": Thompson,
 }
 
 
@@ -85,6 +87,7 @@ __all__ = [
     "DecoupledTsallisINF",
     "LightBarrier",
     "Policy",
+    "Thompson",
     "TsallisINF",
     "from_dict",
     "get",
