@@ -16,10 +16,12 @@ from bothworlds.policies import (
     KLUCB,
     UCB1,
     DecoupledTsallisINF,
+    EpsilonGreedy,
     LightBarrier,
     Policy,
     Thompson,
     TsallisINF,
+    Uniform,
 )
 from bothworlds.policies.estimators import CappedBaseline, Estimator, ImportanceWeighted
 from bothworlds.simplex.regularizers import Hybrid, LogBarrier, Regularizer, Shannon, Tsallis
@@ -35,6 +37,7 @@ __all__ = [
     "BothworldsError",
     "CappedBaseline",
     "DecoupledTsallisINF",
+    "EpsilonGreedy",
     "Estimator",
     "Hybrid",
     "ImportanceWeighted",
@@ -49,6 +52,7 @@ __all__ = [
     "Trace",
     "Tsallis",
     "TsallisINF",
+    "Uniform",
     "__version__",
     "errors",
     "policies",

@@ -10,12 +10,14 @@ from bothworlds.errors import InvalidArgument, StateError
 from bothworlds.policies import estimators
 from bothworlds.policies.base import Policy
 from bothworlds.policies.decoupled import DecoupledTsallisINF
+from bothworlds.policies.epsilon_greedy import EpsilonGreedy
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.kl_ucb import KLUCB
 from bothworlds.policies.light_barrier import LightBarrier
 from bothworlds.policies.thompson import Thompson
 from bothworlds.policies.tsallis_inf import INF, TsallisINF
 from bothworlds.policies.ucb1 import UCB1
+from bothworlds.policies.uniform import Uniform
 from bothworlds.simplex import regularizers
 
 REGISTRY: dict[str, type[Policy]] = {
@@ -27,6 +29,8 @@ REGISTRY: dict[str, type[Policy]] = {
     "ucb1": UCB1,
     "kl-ucb": KLUCB,
     "thompson": Thompson,
+    "epsilon-greedy": EpsilonGreedy,
+    "uniform": Uniform,
 }
 
 
@@ -85,10 +89,12 @@ __all__ = [
     "KLUCB",
     "UCB1",
     "DecoupledTsallisINF",
+    "EpsilonGreedy",
     "LightBarrier",
     "Policy",
     "Thompson",
     "TsallisINF",
+    "Uniform",
     "from_dict",
     "get",
     "names",
