@@ -11,9 +11,11 @@ from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
 from bothworlds.policies import (
+    EXP3P,
     FTRL,
     INF,
     KLUCB,
+    SAO,
     UCB1,
     DecoupledTsallisINF,
     EpsilonGreedy,
@@ -29,9 +31,11 @@ from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Trace, replay
 
 __all__ = [
+    "EXP3P",
     "FTRL",
     "INF",
     "KLUCB",
+    "SAO",
     "UCB1",
     "Bandit",
     "BothworldsError",

@@ -11,9 +11,11 @@ from bothworlds.policies import estimators
 from bothworlds.policies.base import Policy
 from bothworlds.policies.decoupled import DecoupledTsallisINF
 from bothworlds.policies.epsilon_greedy import EpsilonGreedy
+from bothworlds.policies.exp3_p import EXP3P
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.kl_ucb import KLUCB
 from bothworlds.policies.light_barrier import LightBarrier
+from bothworlds.policies.sao import SAO
 from bothworlds.policies.thompson import Thompson
 from bothworlds.policies.tsallis_inf import INF, TsallisINF
 from bothworlds.policies.ucb1 import UCB1
@@ -31,6 +33,8 @@ REGISTRY: dict[str, type[Policy]] = {
     "thompson": Thompson,
     "epsilon-greedy": EpsilonGreedy,
     "uniform": Uniform,
+    "exp3-p": EXP3P,
+    "sao": SAO,
 }
 
 
@@ -84,9 +88,11 @@ def from_dict(data: Any) -> Any:
 
 
 __all__ = [
+    "EXP3P",
     "FTRL",
     "INF",
     "KLUCB",
+    "SAO",
     "UCB1",
     "DecoupledTsallisINF",
     "EpsilonGreedy",
