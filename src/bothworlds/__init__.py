@@ -11,6 +11,7 @@ from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
 from bothworlds.policies import (
+    BARBAR,
     EXP3P,
     FTRL,
     INF,
@@ -18,6 +19,7 @@ from bothworlds.policies import (
     SAO,
     UCB1,
     DecoupledTsallisINF,
+    EliminationRace,
     EpsilonGreedy,
     LightBarrier,
     Policy,
@@ -31,6 +33,7 @@ from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Trace, replay
 
 __all__ = [
+    "BARBAR",
     "EXP3P",
     "FTRL",
     "INF",
@@ -41,6 +44,7 @@ __all__ = [
     "BothworldsError",
     "CappedBaseline",
     "DecoupledTsallisINF",
+    "EliminationRace",
     "EpsilonGreedy",
     "Estimator",
     "Hybrid",

@@ -8,8 +8,10 @@ from typing import Any
 from bothworlds import _check
 from bothworlds.errors import InvalidArgument, StateError
 from bothworlds.policies import estimators
+from bothworlds.policies.barbar import BARBAR
 from bothworlds.policies.base import Policy
 from bothworlds.policies.decoupled import DecoupledTsallisINF
+from bothworlds.policies.elimination_race import EliminationRace
 from bothworlds.policies.epsilon_greedy import EpsilonGreedy
 from bothworlds.policies.exp3_p import EXP3P
 from bothworlds.policies.ftrl import FTRL
@@ -35,6 +37,8 @@ REGISTRY: dict[str, type[Policy]] = {
     "uniform": Uniform,
     "exp3-p": EXP3P,
     "sao": SAO,
+    "elimination-race": EliminationRace,
+    "barbar": BARBAR,
 }
 
 
@@ -88,6 +92,7 @@ def from_dict(data: Any) -> Any:
 
 
 __all__ = [
+    "BARBAR",
     "EXP3P",
     "FTRL",
     "INF",
@@ -95,6 +100,7 @@ __all__ = [
     "SAO",
     "UCB1",
     "DecoupledTsallisINF",
+    "EliminationRace",
     "EpsilonGreedy",
     "LightBarrier",
     "Policy",
