@@ -10,20 +10,42 @@ from bothworlds import errors, policies
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
-from bothworlds.policies import FTRL, INF, UCB1, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
+from bothworlds.policies import (
+    BARBAR,
+    EXP3P,
+    FTRL,
+    INF,
+    KLUCB,
+    SAO,
+    UCB1,
+    DecoupledTsallisINF,
+    EliminationRace,
+    EpsilonGreedy,
+    LightBarrier,
+    Policy,
+    Thompson,
+    TsallisINF,
+    Uniform,
+)
 from bothworlds.policies.estimators import CappedBaseline, Estimator, ImportanceWeighted
 from bothworlds.simplex.regularizers import Hybrid, LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Trace, replay
 
 __all__ = [
+    "BARBAR",
+    "EXP3P",
     "FTRL",
     "INF",
+    "KLUCB",
+    "SAO",
     "UCB1",
     "Bandit",
     "BothworldsError",
     "CappedBaseline",
     "DecoupledTsallisINF",
+    "EliminationRace",
+    "EpsilonGreedy",
     "Estimator",
     "Hybrid",
     "ImportanceWeighted",
@@ -34,9 +56,11 @@ __all__ = [
     "Regularizer",
     "Shannon",
     "Solution",
+    "Thompson",
     "Trace",
     "Tsallis",
     "TsallisINF",
+    "Uniform",
     "__version__",
     "errors",
     "policies",

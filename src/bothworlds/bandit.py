@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import secrets
 import threading
 from collections.abc import Sequence
@@ -141,6 +142,8 @@ class Bandit:
         with self._lock:
             self._random.random(out=self._uniforms)
             arm, observe, probability, weight, epoch = self._act(self._params, self._state, self._uniforms)
+            if math.isnan(probability):  # the policy draws without knowing its distribution
+                probability = self._distribution()[arm]
             self._rounds = number = self._rounds + 1
             pull = Pull(number, self._arms[arm], self._arms[observe], probability, self._id)
             self._open[number] = _Open(pull, observe, weight, epoch)
@@ -189,10 +192,13 @@ class Bandit:
     @property
     def probabilities(self) -> dict[Label, float]:
         """The distribution that the next pull is drawn from."""
-        out = np.empty(len(self._arms))
         with self._lock:
-            read_distribution(self._params, self._state, out)
-        return dict(zip(self._arms, out.tolist(), strict=True))
+            return dict(zip(self._arms, self._distribution(), strict=True))
+
+    def _distribution(self) -> list[float]:
+        out = np.empty(len(self._arms))
+        read_distribution(self._params, self._state, out)
+        return out.tolist()
 
     @property
     def arms(self) -> tuple[Label, ...]:

@@ -3,6 +3,9 @@
 Every stream is a counter-based Philox generator keyed by ``SeedSequence(seed, spawn_key=path)``: streams
 of different paths are independent, and the stream of one path does not depend on how many others exist or
 in which order they are made.
+
+Kernels get no generator, only the uniforms of one pull. One that needs more of them makes them from one by
+:func:`expand`, a hash whose arithmetic stays within 64-bit integers, compiled or not.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._check import integer
+from bothworlds._jit import kernel
 from bothworlds.errors import InvalidArgument, StateError
 
 
@@ -56,3 +60,56 @@ def from_dict(data: dict[str, Any]) -> np.random.Generator:
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise StateError(f"the saved random stream cannot be restored: {error}") from error
     return np.random.Generator(bits)
+
+
+# --- inside kernels -------------------------------------------------------------------------------------
+
+WORD = 0xFFFFFFFF  # 32 bits: sums of a few words fit a signed 64-bit integer, so nothing ever overflows
+PARITY = 0x1BD11BDA
+ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
+
+
+@kernel
+def threefry(key0: int, key1: int, counter0: int, counter1: int) -> tuple[int, int]:
+    """Threefry-2×32 with 20 rounds: two words out of a key and a counter of two 32-bit words each.
+
+    J. Salmon, M. Moraes, R. Dror, D. Shaw: Parallel Random Numbers: As Easy as 1, 2, 3. SC 2011.
+    """
+    key2 = key0 ^ key1 ^ PARITY
+    x0 = (counter0 + key0) & WORD
+    x1 = (counter1 + key1) & WORD
+    for group in range(5):
+        for i in range(4):
+            turn = ROTATIONS[4 * (group % 2) + i]
+            x0 = (x0 + x1) & WORD
+            x1 = ((x1 << turn) & WORD) | (x1 >> (32 - turn))
+            x1 ^= x0
+        key0, key1, key2 = key1, key2, key0
+        x0 = (x0 + key0) & WORD
+        x1 = (x1 + key1 + group + 1) & WORD
+    return x0, x1
+
+
+@kernel
+def expand(uniform: float, counter: int) -> float:
+    """Number ``counter`` (0 … 2^63−1) of the independent uniforms that grow from one uniform in [0, 1).
+
+    The key is the 53 bits of ``uniform``. The result is an odd multiple of 2^−53: never 0 or 1, symmetric
+    about ½, and a ``uniform`` to expand in its turn.
+    """
+    bits = int(uniform * 9007199254740992.0)
+    x0, x1 = threefry(bits & WORD, bits >> 32, counter & WORD, counter >> 32)
+    return (float((x0 << 20) | (x1 >> 12)) + 0.5) / 4503599627370496.0
+
+
+ENTROPY = 0.6180339887498949  # where every state begins; any number would do
+
+
+@kernel
+def absorb(entropy: float, event: int, value: float) -> float:
+    """The next uniform of a chain that a state carries, stirred by an integer and a number in [0, 1].
+
+    For policies whose ``update`` is random: they have no uniforms there, and must be a function of the
+    feedback. An ``event`` that holds the round makes sure that the chain never runs in a circle.
+    """
+    return expand(expand(entropy, event), int(value * 9007199254740992.0))

@@ -8,12 +8,20 @@ from typing import Any
 from bothworlds import _check
 from bothworlds.errors import InvalidArgument, StateError
 from bothworlds.policies import estimators
+from bothworlds.policies.barbar import BARBAR
 from bothworlds.policies.base import Policy
 from bothworlds.policies.decoupled import DecoupledTsallisINF
+from bothworlds.policies.elimination_race import EliminationRace
+from bothworlds.policies.epsilon_greedy import EpsilonGreedy
+from bothworlds.policies.exp3_p import EXP3P
 from bothworlds.policies.ftrl import FTRL
+from bothworlds.policies.kl_ucb import KLUCB
 from bothworlds.policies.light_barrier import LightBarrier
+from bothworlds.policies.sao import SAO
+from bothworlds.policies.thompson import Thompson
 from bothworlds.policies.tsallis_inf import INF, TsallisINF
 from bothworlds.policies.ucb1 import UCB1
+from bothworlds.policies.uniform import Uniform
 from bothworlds.simplex import regularizers
 
 REGISTRY: dict[str, type[Policy]] = {
@@ -23,6 +31,14 @@ REGISTRY: dict[str, type[Policy]] = {
     "inf": INF,
     "decoupled-tsallis-inf": DecoupledTsallisINF,
     "ucb1": UCB1,
+    "kl-ucb": KLUCB,
+    "thompson": Thompson,
+    "epsilon-greedy": EpsilonGreedy,
+    "uniform": Uniform,
+    "exp3-p": EXP3P,
+    "sao": SAO,
+    "elimination-race": EliminationRace,
+    "barbar": BARBAR,
 }
 
 
@@ -76,13 +92,21 @@ def from_dict(data: Any) -> Any:
 
 
 __all__ = [
+    "BARBAR",
+    "EXP3P",
     "FTRL",
     "INF",
+    "KLUCB",
+    "SAO",
     "UCB1",
     "DecoupledTsallisINF",
+    "EliminationRace",
+    "EpsilonGreedy",
     "LightBarrier",
     "Policy",
+    "Thompson",
     "TsallisINF",
+    "Uniform",
     "from_dict",
     "get",
     "names",

@@ -65,7 +65,7 @@ def act(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float,
     """Draw: (arm to play, arm to observe, probability of playing it, weight of the observation, epoch).
 
     The weight is the probability with which the observed arm is observed; ``update`` wants it back, with
-    the epoch. Changes nothing.
+    the epoch. A probability that is dear to compute may be NaN: ``distribution`` knows it. Changes nothing.
     """
     raise NotImplementedError("a policy must register act")
 

@@ -6,12 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from bothworlds import _check
-from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, act, distribution, init, update
-from bothworlds.simplex.kernel import CONVERGED
+from bothworlds.policies.base import Policy
+from bothworlds.policies.index import index, register_index_policy
 
 
 class UCB1Parameters(NamedTuple):
@@ -19,13 +16,6 @@ class UCB1Parameters(NamedTuple):
 
     alpha: float
     n_arms: int
-
-
-class UCB1State(NamedTuple):
-    """Number and sum of the losses seen of every arm."""
-
-    counts: FloatArray
-    sums: FloatArray
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,44 +45,9 @@ class UCB1(Policy):
         return UCB1Parameters(self.alpha, n_arms)
 
 
-@init.register(UCB1Parameters)
-def _(params: UCB1Parameters) -> UCB1State:
-    return UCB1State(np.zeros(params.n_arms), np.zeros(params.n_arms))
+register_index_policy(UCB1Parameters)
 
 
-@kernel
-def choose(params: UCB1Parameters, state: UCB1State) -> int:
-    """The first unseen arm, else the arm with the smallest index."""
-    seen = 0.0
-    for i in range(params.n_arms):
-        if state.counts[i] == 0.0:
-            return i
-        seen += state.counts[i]
-    scale = params.alpha * math.log(seen + 1.0)
-    best = 0
-    smallest = math.inf
-    for i in range(params.n_arms):
-        index = state.sums[i] / state.counts[i] - math.sqrt(scale / state.counts[i])
-        if index < smallest:
-            smallest = index
-            best = i
-    return best
-
-
-@act.register(UCB1Parameters)
-def _(params: UCB1Parameters, state: UCB1State, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
-    arm = choose(params, state)
-    return arm, arm, 1.0, 1.0, 0
-
-
-@update.register(UCB1Parameters)
-def _(params: UCB1Parameters, state: UCB1State, observe: int, loss: float, weight: float, epoch: int) -> int:
-    state.counts[observe] += 1.0
-    state.sums[observe] += loss
-    return CONVERGED
-
-
-@distribution.register(UCB1Parameters)
-def _(params: UCB1Parameters, state: UCB1State, out: FloatArray) -> None:
-    out[:] = 0.0
-    out[choose(params, state)] = 1.0
+@index.register(UCB1Parameters)
+def _(params: UCB1Parameters, mean: float, count: float, log_round: float) -> float:
+    return mean - math.sqrt(params.alpha * log_round / count)

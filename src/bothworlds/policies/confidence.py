@@ -1,0 +1,30 @@
+"""What policies share that need the horizon T and the probability δ with which their promise may fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bothworlds import _check
+from bothworlds.errors import InvalidArgument
+
+
+def check_delta(policy: Any) -> None:
+    """Check the field ``delta`` of a frozen policy: a number in (0, 1], or None."""
+    if policy.delta is not None:
+        delta = _check.number("delta", policy.delta, above=0.0, at_most=1.0, fix="or None for the default")
+        object.__setattr__(policy, "delta", delta)
+
+
+def delta_or(policy: Any, horizon: int) -> float:
+    """``delta``, or 1/T, with which a failure costs no more than one round in expectation."""
+    return 1.0 / horizon if policy.delta is None else float(policy.delta)
+
+
+def require_horizon(policy: Any, horizon: int | None, instead: str) -> int:
+    """The horizon, or an error that names a policy which needs none."""
+    if horizon is None:
+        raise InvalidArgument(
+            f"{type(policy).__name__} needs a horizon, got None; give horizon=T, or use {instead}, "
+            "which needs none"
+        )
+    return horizon

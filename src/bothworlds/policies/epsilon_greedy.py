@@ -1,0 +1,122 @@
+"""ε-greedy: the best arm so far, or with probability ε any arm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray, kernel
+from bothworlds.policies.base import Policy, init, update
+from bothworlds.policies.drawn import register_drawn
+from bothworlds.simplex.kernel import CONVERGED
+
+
+class EpsilonGreedyParameters(NamedTuple):
+    """ε (NaN: min(1, c·K/t)), c, and the number of arms."""
+
+    epsilon: float
+    c: float
+    n_arms: int
+
+
+class EpsilonGreedyState(NamedTuple):
+    """Number and sum of the losses seen of every arm, and the distribution of the round to come."""
+
+    counts: FloatArray
+    sums: FloatArray
+    p: FloatArray
+    scalars: FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class EpsilonGreedy(Policy):
+    """ε-greedy: p_i = ε_t/K + (1 − ε_t)·1[i is the arm with the smallest mean loss so far].
+
+    An arm not yet seen counts as the best; of equals the first is taken. With ``epsilon=None``
+    ε_t = min(1, c·K/t). This is Auer et al.'s ε_n-greedy, min(1, c'·K/(d²·t)) for gaps of at least d, with
+    c = c'/d². Their bound is logarithmic for c' > 5 and d ≤ Δ, which needs the gap; c = 5 is d = 1, the
+    least exploration in that family, and hard instances want more. A constant ε never stops exploring:
+    its regret is linear, ε·T times the mean gap.
+
+    Parameters
+    ----------
+    epsilon:
+        A constant ε in [0, 1], or None for the decaying one.
+    c:
+        c > 0; plays no part if ``epsilon`` is given.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.EpsilonGreedy(0.2), n_arms=2, arms=[0, 1], losses=[1.0, 0.5]).p
+    array([[0.9, 0.1],
+           [0.1, 0.9],
+           [0.1, 0.9]])
+
+    References
+    ----------
+    P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time Analysis of the Multiarmed Bandit Problem. 2002.
+    """
+
+    epsilon: float | None = None
+    c: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None:
+            fix = "or None for min(1, c·K/t)"
+            value = _check.number("epsilon", self.epsilon, at_least=0.0, at_most=1.0, fix=fix)
+            object.__setattr__(self, "epsilon", value)
+        object.__setattr__(self, "c", _check.number("c", self.c, above=0.0))
+
+    def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
+        """ε, c and K; the horizon plays no part."""
+        return EpsilonGreedyParameters(math.nan if self.epsilon is None else self.epsilon, self.c, n_arms)
+
+
+register_drawn(EpsilonGreedyParameters, weighted=False)
+
+
+@init.register(EpsilonGreedyParameters)
+def _(params: EpsilonGreedyParameters) -> EpsilonGreedyState:
+    n = params.n_arms
+    state = EpsilonGreedyState(np.zeros(n), np.zeros(n), np.empty(n), np.zeros(1))
+    mix(params, state)
+    return state
+
+
+@kernel
+def mix(params: EpsilonGreedyParameters, state: EpsilonGreedyState) -> None:
+    """The distribution of the round to come, into ``state.p``."""
+    n = params.n_arms
+    seen = 0.0
+    best = 0
+    smallest = math.inf
+    for i in range(n):
+        count = state.counts[i]
+        mean = state.sums[i] / count if count > 0.0 else -1.0  # below any mean: an unseen arm is the best
+        if mean < smallest:
+            smallest = mean
+            best = i
+        seen += count
+    epsilon = min(1.0, params.c * n / (seen + 1.0)) if math.isnan(params.epsilon) else params.epsilon
+    state.p[:] = epsilon / n
+    state.p[best] += 1.0 - epsilon
+
+
+@update.register(EpsilonGreedyParameters)
+def _(
+    params: EpsilonGreedyParameters,
+    state: EpsilonGreedyState,
+    observe: int,
+    loss: float,
+    weight: float,
+    epoch: int,
+) -> int:
+    state.counts[observe] += 1.0
+    state.sums[observe] += loss
+    mix(params, state)
+    return CONVERGED

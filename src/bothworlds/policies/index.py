@@ -1,0 +1,72 @@
+"""Index policies: after each arm once, the arm with the smallest index. All that they share is here."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds._jit import FloatArray, generic, kernel
+from bothworlds.policies.base import act, distribution, init, update
+from bothworlds.simplex.kernel import CONVERGED
+
+
+class IndexState(NamedTuple):
+    """Number and sum of the losses seen of every arm."""
+
+    counts: FloatArray
+    sums: FloatArray
+
+
+@generic
+def index(params: Any, mean: float, count: float, log_round: float) -> float:
+    """The index of an arm from its mean loss, how often it was seen, and log t; the smallest is played."""
+    raise NotImplementedError("an index policy must register index")
+
+
+@kernel
+def choose(params: Any, state: IndexState) -> int:
+    """The first unseen arm, else the first of those with the smallest index."""
+    seen = 0.0
+    for i in range(params.n_arms):
+        if state.counts[i] == 0.0:
+            return i
+        seen += state.counts[i]
+    log_round = math.log(seen + 1.0)
+    best = 0
+    smallest = math.inf
+    for i in range(params.n_arms):
+        value = index(params, state.sums[i] / state.counts[i], state.counts[i], log_round)
+        if value < smallest:
+            smallest = value
+            best = i
+    return best
+
+
+def _init(params: Any) -> IndexState:
+    return IndexState(np.zeros(params.n_arms), np.zeros(params.n_arms))
+
+
+def _act(params: Any, state: IndexState, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
+    arm = choose(params, state)
+    return arm, arm, 1.0, 1.0, 0
+
+
+def _update(params: Any, state: IndexState, observe: int, loss: float, weight: float, epoch: int) -> int:
+    state.counts[observe] += 1.0
+    state.sums[observe] += loss
+    return CONVERGED
+
+
+def _distribution(params: Any, state: IndexState, out: FloatArray) -> None:
+    out[:] = 0.0
+    out[choose(params, state)] = 1.0
+
+
+def register_index_policy(kind: type) -> None:
+    """Give parameters of this type, which must have ``n_arms``, all kernels but :func:`index`."""
+    init.register(kind)(_init)
+    act.register(kind)(_act)
+    update.register(kind)(_update)
+    distribution.register(kind)(_distribution)

@@ -1,0 +1,57 @@
+"""Uniform play: the yardstick that learns nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bothworlds._jit import FloatArray
+from bothworlds.policies.base import Policy, init, update
+from bothworlds.policies.drawn import register_drawn
+from bothworlds.simplex.kernel import CONVERGED
+
+
+class UniformParameters(NamedTuple):
+    """The number of arms."""
+
+    n_arms: int
+
+
+class UniformState(NamedTuple):
+    """The uniform distribution."""
+
+    p: FloatArray
+    scalars: FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class Uniform(Policy):
+    """Every arm with probability 1/K, for ever: what any learning policy must beat.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.Bandit(4, bw.Uniform()).probabilities
+    {0: 0.25, 1: 0.25, 2: 0.25, 3: 0.25}
+    """
+
+    def parameters(self, n_arms: int, horizon: int | None) -> UniformParameters:
+        """K; the horizon plays no part."""
+        return UniformParameters(n_arms)
+
+
+register_drawn(UniformParameters, weighted=False)
+
+
+@init.register(UniformParameters)
+def _(params: UniformParameters) -> UniformState:
+    return UniformState(np.full(params.n_arms, 1.0 / params.n_arms), np.zeros(1))
+
+
+@update.register(UniformParameters)
+def _(
+    params: UniformParameters, state: UniformState, observe: int, loss: float, weight: float, epoch: int
+) -> int:
+    return CONVERGED

@@ -1,0 +1,190 @@
+"""Thompson sampling: draws, probabilities, rounding, and the pulls that report them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bothworlds as bw
+from bothworlds._jit import entry
+from bothworlds.policies.base import act_once, init, update_once
+from bothworlds.policies.beta import probability_of_smallest, sample_beta
+from bothworlds.policies.thompson import ThompsonState
+from driving import bernoulli, histories, regret, run
+from oracle import stochastic as oracle
+
+
+@entry
+def fill(a, b, uniforms, out):
+    for i in range(out.size):
+        out[i] = sample_beta(a, b, uniforms[i], 5)
+
+
+@entry
+def smallest(a, b, out):
+    probability_of_smallest(a, b, out)
+
+
+def probabilities(ones, zeros):
+    out = np.empty(len(ones))
+    smallest(np.array(ones, dtype=float), np.array(zeros, dtype=float), out)
+    return out
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(1, 1), (1, 9), (9, 1), (2, 2), (2, 60), (40, 3), (3, 2000), (700, 700), (10**5, 3 * 10**5)],
+)
+def test_draws_follow_the_beta_distribution(a, b):
+    uniforms, out = np.random.default_rng(a + 7 * b).random(200_000), np.empty(200_000)
+    fill(float(a), float(b), uniforms, out)
+    assert stats.kstest(out, stats.beta(a, b).cdf).pvalue > 1e-3
+
+
+POSTERIORS = [
+    ([1, 1], [1, 1]),
+    ([1, 1, 1], [1, 7, 300]),
+    ([40, 3, 1], [2, 1, 1]),
+    ([5, 5, 5, 6], [9, 9, 9, 9]),
+    ([501, 520, 480], [501, 470, 530]),
+    ([2, 300_001], [1, 300_000]),
+    ([1, 12, 100_001], [2, 11, 90_001]),
+    ([1, 1, 3, 700], [3 * 10**5, 5, 435, 7 * 10**5]),
+    ([10**6, 10**6 + 500, 3], [10**6, 10**6 - 500, 4]),
+]
+
+
+@pytest.mark.parametrize(("ones", "zeros"), POSTERIORS)
+def test_probabilities_agree_with_scipy(ones, zeros):
+    got = probabilities(ones, zeros)
+    np.testing.assert_allclose(got, oracle.smallest(ones, zeros), rtol=0, atol=1e-8)
+    assert abs(got.sum() - 1) < 1e-14
+    assert (got > 0).all()
+
+
+def test_probabilities_agree_with_closed_forms():
+    # P(Beta(1, m) smallest of independent Beta(1, m_i)) = m/Σm: exponential races
+    np.testing.assert_allclose(probabilities([1, 1, 1], [1, 2, 5]), [1 / 8, 2 / 8, 5 / 8], atol=1e-10)
+    # P(Beta(m, 1) < Beta(n, 1)) = n/(m + n)
+    np.testing.assert_allclose(probabilities([3, 8], [1, 1]), [8 / 11, 3 / 11], atol=1e-10)
+    np.testing.assert_allclose(probabilities([9] * 6, [4] * 6), [1 / 6] * 6, atol=1e-10)
+
+
+def posterior(params, ones, zeros):
+    return ThompsonState(np.array(ones, dtype=float), np.array(zeros, dtype=float), init(params).scalars)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("ones", "zeros"), [POSTERIORS[2], POSTERIORS[4], POSTERIORS[6]])
+def test_arms_are_drawn_with_these_probabilities(ones, zeros):
+    params = bw.Thompson().resolve(len(ones), None)
+    state = posterior(params, ones, zeros)
+    uniforms = np.random.default_rng(11).random((200_000, 1))
+    act = act_once.bind(params, state, uniforms[0])
+    counts = np.bincount([act(params, state, u)[0] for u in uniforms], minlength=len(ones))
+    assert stats.chisquare(counts, probabilities(ones, zeros) * 200_000).pvalue > 1e-3
+
+
+def test_arms_and_posteriors_are_those_of_the_published_algorithm():
+    for uniforms, losses in histories(150, seed=2):
+        result = run(bw.Thompson(), uniforms, losses)
+        arms, posteriors = oracle.thompson(uniforms, losses)
+        assert result.arms.tolist() == arms
+        for t in (0, 5, 149):
+            np.testing.assert_allclose(result.p[t], oracle.smallest(*posteriors[t]), rtol=0, atol=1e-8)
+
+
+def rounded(losses):
+    """How many of these losses of one arm count as 1, one by one."""
+    params = bw.Thompson().resolve(2, None)
+    state = init(params)
+    learn = update_once.bind(params, state, 0, 0.0, 1.0, 0)
+    out = []
+    for loss in losses:
+        before = state.ones[1]
+        learn(params, state, 1, loss, 1.0, 0)
+        out.append(state.ones[1] - before)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("loss", [1e-3, 0.1, 0.5, 0.73])
+def test_rounding_of_a_constant_loss_is_unbiased_and_independent(loss):
+    n = 20_000
+    bits = rounded([loss] * n)
+    spread = np.sqrt(loss * (1 - loss) / n)
+    assert abs(bits.mean() - loss) < 4 * spread
+    assert abs(np.mean(bits[1:] * bits[:-1]) - loss**2) < 4 * np.sqrt(loss**2 / n)
+
+
+def test_rounding_of_first_losses_is_unbiased():
+    # every run begins with the same state: what varies is the loss itself
+    losses = np.random.default_rng(4).random(4000)
+    bits = np.array([rounded([loss])[0] for loss in losses])
+    assert abs((bits - losses).mean()) < 4 * np.sqrt(1 / 6 / 4000)
+    for low in (0.0, 0.25, 0.5, 0.75):
+        part = (losses >= low) & (losses < low + 0.25)
+        assert abs((bits - losses)[part].mean()) < 4 * np.sqrt(0.25 / part.sum())
+
+
+def test_zero_and_one_are_never_rounded():
+    assert rounded([0.0] * 200).sum() == 0
+    assert rounded([1.0] * 200).sum() == 200
+
+
+def test_it_beats_uniform_play():
+    means = [0.3, 0.5, 0.5, 0.6]
+    result = run(bw.Thompson(), *bernoulli(means, 3000, seed=5), read=False)
+    assert regret(result, means) < 0.15 * 3000 * (np.mean(means) - 0.3)
+
+
+def test_fractional_losses_are_learned():
+    rng = np.random.default_rng(6)
+    means = np.array([0.6, 0.4, 0.6])
+    losses = np.clip(means + 0.2 * (rng.random((3000, 3)) - 0.5), 0, 1)
+    result = run(bw.Thompson(), rng.random(3000), losses, read=False)
+    assert regret(result, means) < 0.3 * 3000 * (means.mean() - 0.4)
+
+
+def test_a_bandit_reports_the_probability_of_its_pull():
+    bandit = bw.Bandit(["a", "b", "c"], bw.Thompson(), seed=1)
+    for loss in (1.0, 0.0, 0.3, 1.0):
+        expected = bandit.probabilities
+        pull = bandit.pull()
+        assert pull.probability == expected[pull.arm]
+        bandit.update(pull, loss=loss)
+    pull = bandit.pull()
+    again = bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict(), allow_nan=False)))
+    assert again.outstanding[0].probability == pull.probability
+    again.update(again.outstanding[0], loss=0.25)
+    bandit.update(pull, loss=0.25)
+    assert again.pull()[:4] == bandit.pull()[:4]
+
+
+def test_replay_equals_live_play():
+    bandit, rng, history, live = bw.Bandit(3, bw.Thompson(), seed=8), np.random.default_rng(8), [], []
+    for _ in range(60):
+        live.append(list(bandit.probabilities.values()))
+        pull, loss = bandit.pull(), float(rng.random())
+        bandit.update(pull, loss=loss)
+        history.append((pull.arm, loss))
+    trace = bw.replay(bw.Thompson(), n_arms=3, arms=[a for a, _ in history], losses=[x for _, x in history])
+    assert trace.p[:-1].tolist() == live
+
+
+def test_one_arm():
+    result = run(bw.Thompson(), np.full(4, 0.5), np.full((4, 1), 0.4))
+    assert result.arms.tolist() == [0] * 4
+    assert result.p.tolist() == [[1.0]] * 5
+
+
+def test_many_arms():
+    rng = np.random.default_rng(9)
+    ones, zeros = rng.integers(1, 30, 300), rng.integers(1, 30, 300)
+    got = probabilities(ones, zeros)
+    assert abs(got.sum() - 1) < 1e-12
+    means = ones / (ones + zeros)
+    assert got[np.argmin(means)] > 10 * got[np.argsort(means)[150]]
