@@ -22,7 +22,7 @@ $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
-	$(PIP) install --editable '.[plot]' --group dev
+	$(PIP) install --editable '.[plot,parquet]' --group dev
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## a tour of half a minute: two worlds, three policies, one chart

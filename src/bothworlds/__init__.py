@@ -6,7 +6,7 @@
 >>> bandit.update(pull, reward=1.0)
 """
 
-from bothworlds import errors, policies
+from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
@@ -30,7 +30,7 @@ from bothworlds.policies import (
 from bothworlds.policies.estimators import CappedBaseline, Estimator, ImportanceWeighted
 from bothworlds.simplex.regularizers import Hybrid, LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.simplex.solve import Solution, solve
-from bothworlds.simulate import Trace, replay
+from bothworlds.simulate import Run, Trace, replay, simulate
 
 __all__ = [
     "BARBAR",
@@ -54,6 +54,7 @@ __all__ = [
     "Policy",
     "Pull",
     "Regularizer",
+    "Run",
     "Shannon",
     "Solution",
     "Thompson",
@@ -62,8 +63,10 @@ __all__ = [
     "TsallisINF",
     "Uniform",
     "__version__",
+    "environments",
     "errors",
     "policies",
     "replay",
+    "simulate",
     "solve",
 ]

@@ -11,8 +11,9 @@ from scipy import stats
 import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.policies.base import act_once, init, update_once
-from bothworlds.policies.beta import probability_of_smallest, sample_beta
+from bothworlds.policies.beta import probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
+from bothworlds.variates import sample_beta
 from driving import bernoulli, histories, regret, run
 from oracle import stochastic as oracle
 

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, entry, generic, kernel
+from bothworlds._value import Value
 from bothworlds.errors import InvalidArgument
 
 
 @dataclass(frozen=True, repr=False)
-class Policy(ABC):
+class Policy(Value, ABC):
     """Base class of policies: immutable, comparable, hashable, printable."""
 
     draws: ClassVar[int] = 1
@@ -38,17 +39,6 @@ class Policy(ABC):
             fix = f"there are {n_arms} arms: give a longer horizon, or None if it is unknown"
             horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=fix)
         return self.parameters(n_arms, horizon)
-
-    def __repr__(self) -> str:
-        """Only what differs from the defaults."""
-        shown = []
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.default is MISSING:
-                shown.append(repr(value))
-            elif value != field.default:
-                shown.append(f"{field.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 # --- the kernels of a policy ----------------------------------------------------------------------------

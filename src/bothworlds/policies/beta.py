@@ -1,4 +1,4 @@
-"""Beta distributions with parameters of at least 1: exact draws, and which of several is the smallest."""
+"""Which of several Beta variates, with parameters of at least 1, is the smallest."""
 
 from __future__ import annotations
 
@@ -8,49 +8,6 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.kl import kl_lower
-from bothworlds.rng import expand
-
-LOG_4 = math.log(4.0)
-LOG_5_PLUS_1 = 1.0 + math.log(5.0)
-
-
-@kernel
-def sample_beta(a: float, b: float, uniform: float, stream: int) -> float:
-    """An exact draw from Beta(a, b), a, b ≥ 1, from the uniforms that grow from ``uniform``.
-
-    Different ``stream`` numbers (below 2^31) give independent draws. a = 1 and b = 1 by inversion, all else
-    by Cheng's algorithm BB: rejection from the distribution of w/(b + w), w = a·(u/(1−u))^β, with a ≤ b.
-    The two tests before the last are cheap consequences of it, by log x ≤ x − 1, and change no outcome.
-
-    R. Cheng: Generating Beta Variates with Nonintegral Shape Parameters. Comm. ACM 21 (1978).
-    """
-    counter = stream << 32
-    if a == 1.0:
-        return -math.expm1(math.log(expand(uniform, counter)) / b)
-    if b == 1.0:
-        return math.exp(math.log(expand(uniform, counter)) / a)
-    low = min(a, b)
-    high = max(a, b)
-    total = a + b
-    beta = math.sqrt((total - 2.0) / (2.0 * a * b - total))
-    gamma = low + 1.0 / beta
-    while True:
-        u = expand(uniform, counter)
-        z = u * u * expand(uniform, counter + 1)
-        counter += 2
-        v = beta * math.log(u / (1.0 - u))  # |v| < 37: u is at least 2^-53 from 0 and 1, and β ≤ 1
-        w = low * math.exp(v)
-        r = gamma * v - LOG_4
-        s = low + r - w
-        if s + LOG_5_PLUS_1 >= 5.0 * z:
-            break
-        log_z = math.log(z)
-        if s >= log_z or r + total * math.log(total / (high + w)) >= log_z:
-            break
-    return w / (high + w) if a <= b else high / (high + w)
-
-
-# --- the probability of being smallest ------------------------------------------------------------------
 
 N_NODES = 16
 

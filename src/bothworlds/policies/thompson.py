@@ -10,10 +10,11 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, act, distribution, init, update
-from bothworlds.policies.beta import probability_of_smallest, sample_beta
+from bothworlds.policies.beta import probability_of_smallest
 from bothworlds.rng import ENTROPY as FIRST_ENTROPY
 from bothworlds.rng import absorb
 from bothworlds.simplex.kernel import CONVERGED
+from bothworlds.variates import sample_beta
 
 
 class ThompsonParameters(NamedTuple):

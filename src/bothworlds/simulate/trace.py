@@ -20,6 +20,8 @@ class Trace:
         since the last restart, where the policy restarts; NaN where a policy has none).
     arms, losses:
         The observed arms and their losses, of length n.
+    played:
+        The arms played, where they are known: in a simulation, not in a replay.
     """
 
     policy: Policy
@@ -30,6 +32,7 @@ class Trace:
     p: FloatArray
     rates: FloatArray
     estimates: FloatArray
+    played: IntArray | None = None
 
     def __len__(self) -> int:
         return int(self.arms.size)

@@ -1,0 +1,132 @@
+"""What an environment is: frozen parameters, and kernels chosen by the type of the parameter tuple.
+
+A *world* is the state of an environment in one replication. In round t the engine calls, in this order,
+``prepare`` (the world makes up its mind; an adversary may read the policy's distribution, never its draw),
+``loss_of`` for the arm observed, and ``cost_of`` for the arm played. Everything random comes from
+``uniforms``, a row of ``draws`` numbers per round, which is the same for every policy: policies are compared
+on common random numbers.
+
+Regret is Σ_t cost_of(arm played) − benchmark. Where the environment has a fixed best arm with known means,
+the cost is the gap of the arm and the benchmark is 0 (pseudo-regret). Where it has not, the cost is the
+mean loss (or, if there are no means, the loss) of the arm, and the benchmark is the smallest total of
+those over all fixed arms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bothworlds._jit import FloatArray, generic
+from bothworlds._value import Value
+
+
+@dataclass(frozen=True, repr=False)
+class Environment(Value, ABC):
+    """Base class of environments: immutable, comparable, hashable, printable."""
+
+    draws: ClassVar[int] = 1
+    """How many uniform random numbers one round consumes."""
+
+    regret_kind: ClassVar[str] = "pseudo-regret: sum of the gaps of the arms played"
+    """How regret is measured here, in words."""
+
+    if TYPE_CHECKING:  # a field of some environments, a property of others
+
+        @property
+        def n_arms(self) -> int:
+            """The number of arms."""
+
+    @abstractmethod
+    def parameters(self, horizon: int) -> Any:
+        """The ``NamedTuple`` whose type selects the kernels."""
+
+    @property
+    def gaps(self) -> FloatArray | None:
+        """Mean loss of every arm minus that of the best, where these are fixed; else None."""
+        return None
+
+    @property
+    def optimal_arms(self) -> tuple[int, ...] | None:
+        """The set U of optimal arms, where there are gaps."""
+        return None if self.gaps is None else tuple(np.flatnonzero(self.gaps == 0.0).tolist())
+
+    def corruption(self, horizon: int) -> float | None:
+        """C of the self-bounding condition (at most), where it is known; 0 for a world with fixed gaps."""
+        return None if self.gaps is None else 0.0
+
+    def spread(self, horizon: int) -> float | None:
+        """D, by how much arms of U differ in total (at most), where it is known; 0 with fixed gaps."""
+        return None if self.gaps is None else 0.0
+
+
+class Totals(NamedTuple):
+    """A world that keeps the losses of this round, and the total of what counts, of every fixed arm."""
+
+    losses: FloatArray
+    totals: FloatArray
+
+
+def totals_world(n_arms: int) -> Totals:
+    """An empty one."""
+    return Totals(np.zeros(n_arms), np.zeros(n_arms))
+
+
+@generic
+def open_world(env: Any) -> Any:
+    """A fresh world (allocates; called from Python only); by default one that remembers nothing."""
+    return totals_world(1)
+
+
+@generic
+def watches(env: Any) -> bool:
+    """Does ``prepare`` read the policy's distribution? It is only computed if so."""
+    return False
+
+
+@generic
+def prepare(env: Any, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:
+    """Make up the losses of round t, before the draw; ``p`` is the policy's distribution where watched."""
+
+
+@generic
+def loss_of(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> float:
+    """The loss of an arm in round t."""
+    raise NotImplementedError("an environment must register loss_of")
+
+
+@generic
+def cost_of(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    """What playing the arm in round t adds to the regret, and to the regret in the uncorrupted world."""
+    raise NotImplementedError("an environment must register cost_of")
+
+
+def keep_totals(kind: type, n_arms: Callable[[Any], int]) -> None:
+    """Register a parameter type whose ``prepare`` puts losses (or means) into the world and adds them up.
+
+    Then playing an arm costs what it has in ``world.losses``, and the benchmark is the smallest total.
+    """
+    open_world.register(kind)(lambda env: totals_world(n_arms(env)))
+    cost_of.register(kind)(_cost_from_totals)
+    benchmark.register(kind)(_smallest_total)
+
+
+def _cost_from_totals(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    return world.losses[arm], world.losses[arm]
+
+
+def _smallest_total(env: Any, world: Totals) -> float:
+    smallest = world.totals[0]
+    for i in range(1, world.totals.size):
+        smallest = min(smallest, world.totals[i])
+    return float(smallest)
+
+
+@generic
+def benchmark(env: Any, world: Any) -> float:
+    """The cost of the best fixed arm so far."""
+    return 0.0

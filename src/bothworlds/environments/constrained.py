@@ -1,0 +1,96 @@
+"""The stochastically constrained adversary: means that shift together, gaps that stay."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray
+from bothworlds.environments.base import Environment, cost_of, loss_of, open_world, prepare
+from bothworlds.environments.stationary import check_design
+
+
+class ConstrainedParameters(NamedTuple):
+    """Gaps of all arms, Δ, the growth of phases."""
+
+    gaps: FloatArray
+    gap: float
+    growth: float
+
+
+class ConstrainedWorld(NamedTuple):
+    """Last round of the phase, its unrounded length, and the loss of an optimal arm in it."""
+
+    scalars: FloatArray
+
+
+END, LENGTH, LEVEL = 0, 1, 2
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class StochasticallyConstrained(Environment):
+    """Bernoulli losses whose means jump between (0, Δ) and (1−Δ, 1), in phases that grow exponentially.
+
+    The first ``optimal`` arms are better by Δ in every single round, but all means move together: in odd
+    phases they are 0 and Δ, in even phases 1−Δ and 1. Phase n lasts ⌈growth^n⌉ rounds, n = 0, 1, …. An
+    average over the past is dominated by the last phases, which misleads UCB1 and Thompson sampling.
+
+    Construction: Zimmert and Seldin (2021), Section 7; growth 1.6 as in their JMLR version.
+
+    Parameters
+    ----------
+    n_arms, gap, optimal:
+        The number of arms, Δ, and how many arms are optimal.
+    growth:
+        The factor by which phases grow, above 1.
+    """
+
+    n_arms: int
+    gap: float
+    optimal: int = 1
+    growth: float = 1.6
+
+    def __post_init__(self) -> None:
+        check_design(self.n_arms, self.gap, self.optimal)
+        _check.number("growth", self.growth, above=1.0)
+
+    @property
+    def gaps(self) -> FloatArray:
+        """Δ for all but the optimal arms."""
+        gaps = np.full(self.n_arms, float(self.gap))
+        gaps[: self.optimal] = 0.0
+        return gaps
+
+    def parameters(self, horizon: int) -> ConstrainedParameters:
+        """Gaps and growth."""
+        return ConstrainedParameters(self.gaps, float(self.gap), float(self.growth))
+
+
+@open_world.register(ConstrainedParameters)
+def _(env: ConstrainedParameters) -> ConstrainedWorld:
+    return ConstrainedWorld(np.array([1.0, 1.0, 0.0]))
+
+
+@prepare.register(ConstrainedParameters)
+def _(
+    env: ConstrainedParameters, world: ConstrainedWorld, t: int, p: FloatArray, uniforms: FloatArray
+) -> None:
+    s = world.scalars
+    if t > s[END]:
+        s[LENGTH] *= env.growth
+        s[END] += math.ceil(s[LENGTH])
+        s[LEVEL] = 1.0 - env.gap if s[LEVEL] == 0.0 else 0.0
+
+
+@loss_of.register(ConstrainedParameters)
+def _(env: ConstrainedParameters, world: ConstrainedWorld, t: int, arm: int, uniforms: FloatArray) -> float:
+    return 1.0 if uniforms[0] < world.scalars[LEVEL] + env.gaps[arm] else 0.0
+
+
+@cost_of.register(ConstrainedParameters)
+def _(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    return env.gaps[arm], env.gaps[arm]

@@ -1,0 +1,152 @@
+"""The only loop: a policy in a world, block by block."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds._jit import FloatArray, IntArray, entry, generic
+from bothworlds.environments.base import benchmark, cost_of, loss_of, prepare, watches
+from bothworlds.environments.delayed import DelayParameters, Mailbox, post
+from bothworlds.policies.base import act, distribution, inspect, update
+from bothworlds.simplex.kernel import FAILED
+
+# how a block ended
+COMPLETE, BAD_LOSS, UNSOLVED = range(3)
+
+# running totals of a replication
+COST, CLEAN, SUFFERED, MARK = range(4)
+N_TALLY = 4
+
+# what is kept at a checkpoint
+REGRET, CLEAN_REGRET, LOSS = range(3)
+N_KEPT = 3
+
+
+class AtOnce(NamedTuple):
+    """Feedback without delay."""
+
+
+class Record(NamedTuple):
+    """What a traced run writes down in every round; arrays without rows, if it is not traced."""
+
+    p: FloatArray
+    rates: FloatArray
+    estimates: FloatArray
+    arms: IntArray
+    observed: IntArray
+    losses: FloatArray
+
+
+def no_record(n_arms: int) -> Record:
+    """A record that keeps nothing."""
+    return new_record(0, n_arms)
+
+
+def new_record(rounds: int, n_arms: int) -> Record:
+    """Room for so many rounds (and the state after the last)."""
+    shape = (rounds + 1 if rounds else 0, n_arms)
+    arms = np.empty((2, rounds), dtype=np.int64)
+    return Record(np.empty(shape), np.empty(shape), np.empty(shape), arms[0], arms[1], np.empty(rounds))
+
+
+@generic
+def deliver(
+    delay: Any,
+    box: Mailbox,
+    params: Any,
+    state: Any,
+    t: int,
+    observe: int,
+    loss: float,
+    weight: float,
+    epoch: int,
+    uniform: float,
+) -> int:
+    """Hand the feedback of round t to the policy, now or when it is due. Returns the solver's status."""
+    return update(params, state, observe, loss, weight, epoch)
+
+
+@deliver.register(DelayParameters)
+def _(
+    delay: DelayParameters,
+    box: Mailbox,
+    params: Any,
+    state: Any,
+    t: int,
+    observe: int,
+    loss: float,
+    weight: float,
+    epoch: int,
+    uniform: float,
+) -> int:
+    slot = post(delay, box, t, uniform)
+    letter = box.contents[slot]
+    letter[0], letter[1], letter[2], letter[3] = observe, loss, weight, epoch
+    due = t % box.first.size
+    status = 0
+    slot = int(box.first[due])
+    while slot >= 0:
+        letter = box.contents[slot]
+        status = max(status, update(params, state, int(letter[0]), letter[1], letter[2], int(letter[3])))
+        slot = int(box.following[slot])
+    box.first[due] = -1.0
+    return status
+
+
+@entry
+def play_block(
+    params: Any,
+    state: Any,
+    env: Any,
+    world: Any,
+    delay: Any,
+    box: Mailbox,
+    policy_uniforms: FloatArray,
+    world_uniforms: FloatArray,
+    before: int,
+    marks: IntArray,
+    tally: FloatArray,
+    p: FloatArray,
+    kept: FloatArray,
+    record: Record,
+) -> tuple[int, int, float]:
+    """Play rounds before+1, before+2, …; return (how it ended, the round, the loss that ended it)."""
+    traced = record.arms.size > 0
+    for k in range(policy_uniforms.shape[0]):
+        t = before + k + 1
+        draws = world_uniforms[k]
+        if watches(env):
+            distribution(params, state, p)
+        prepare(env, world, t, p, draws)
+        if traced:
+            distribution(params, state, record.p[t - 1])
+            inspect(params, state, record.rates[t - 1], record.estimates[t - 1])
+        arm, observe, _, weight, epoch = act(params, state, policy_uniforms[k])
+        loss = loss_of(env, world, t, observe, draws)
+        if not 0.0 <= loss <= 1.0:
+            return BAD_LOSS, t, loss
+        cost, clean = cost_of(env, world, t, arm, draws)
+        tally[COST] += cost
+        tally[CLEAN] += clean
+        tally[SUFFERED] += loss if observe == arm else loss_of(env, world, t, arm, draws)
+        if traced:
+            record.arms[t - 1] = arm
+            record.observed[t - 1] = observe
+            record.losses[t - 1] = loss
+        status = deliver(delay, box, params, state, t, observe, loss, weight, epoch, draws[-1])
+        if status == FAILED:
+            return UNSOLVED, t, loss
+        mark = int(tally[MARK])
+        if mark < marks.size and marks[mark] == t:
+            base = benchmark(env, world)
+            kept[mark, REGRET] = tally[COST] - base
+            kept[mark, CLEAN_REGRET] = tally[CLEAN] - base
+            kept[mark, LOSS] = tally[SUFFERED]
+            tally[MARK] = mark + 1.0
+    last = before + policy_uniforms.shape[0]
+    if traced and last == record.arms.size:
+        distribution(params, state, record.p[last])
+        inspect(params, state, record.rates[last], record.estimates[last])
+    return COMPLETE, last, 0.0

@@ -1,0 +1,284 @@
+"""``bw.simulate``: policies in a world, many times over."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bothworlds import _check, rng
+from bothworlds._jit import FloatArray, IntArray
+from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
+from bothworlds.environments.base import open_world
+from bothworlds.environments.delayed import DelayParameters, open_mailbox
+from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.policies.base import Policy, init, require_policy
+from bothworlds.simulate.engine import (
+    BAD_LOSS,
+    N_KEPT,
+    N_TALLY,
+    UNSOLVED,
+    AtOnce,
+    Record,
+    new_record,
+    no_record,
+    play_block,
+)
+from bothworlds.simulate.progress import Progress
+from bothworlds.simulate.result import Run
+from bothworlds.simulate.trace import Trace
+
+BLOCK = 8192  # rounds per call of the kernel: bounds the memory of a run, and how long Ctrl-C takes
+TRACE_LIMIT = 4e9  # bytes
+POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM = range(3)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One replication of one policy."""
+
+    policy: Policy
+    environment: Environment
+    horizon: int
+    seed: int
+    replication: int
+    marks: IntArray
+    trace: bool
+    block: int
+
+    def run(self, stop: threading.Event, progress: Progress) -> tuple[FloatArray, Record | None]:
+        """Play all rounds; NaN at the checkpoints after the end of a log."""
+        kept = np.full((self.marks.size, N_KEPT), np.nan)
+        record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
+        randoms = [rng.stream(self.seed, stream, self.replication) for stream in range(3)]
+        arguments = self.arguments(kept, record)
+        for before in range(0, self.horizon, self.block):
+            if stop.is_set():
+                break
+            rounds = min(self.block, self.horizon - before)
+            self.fill(arguments, randoms, before, rounds)
+            ended, t, loss = play_block.compiled(*arguments.values())
+            if ended == BAD_LOSS:
+                if isinstance(_inner(self.environment), Logged) and np.isnan(loss):
+                    break
+                raise InvalidArgument(
+                    f"losses must be in [0, 1], got {loss} from {self.environment!r} in round {t}"
+                )
+            if ended == UNSOLVED:
+                raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
+            progress.advance(rounds)
+        return kept, record if self.trace else None
+
+    def arguments(self, kept: FloatArray, record: Record) -> dict[str, Any]:
+        """Everything the kernel wants, with empty blocks of uniforms."""
+        n = self.environment.n_arms
+        params = self.policy.resolve(n, self.horizon)
+        env = self.environment.parameters(self.horizon)
+        delayed = isinstance(self.environment, Delayed)
+        delay: Any = self.environment.delay(self.horizon) if delayed else AtOnce()  # type: ignore[attr-defined]
+        return {
+            "params": params,
+            "state": init(params),
+            "env": env,
+            "world": open_world(env),
+            "delay": delay,
+            "box": open_mailbox(delay if delayed else DelayParameters(0, 0.0, 0)),
+            "policy_uniforms": np.empty((0, self.policy.draws)),
+            "world_uniforms": np.empty((0, self.columns)),
+            "before": 0,
+            "marks": self.marks,
+            "tally": np.zeros(N_TALLY),
+            "p": np.empty(n),
+            "kept": kept,
+            "record": record,
+        }
+
+    @property
+    def columns(self) -> int:
+        """Uniforms of the world per round: at least one, and one more for the delay."""
+        return max(1, _inner(self.environment).draws) + isinstance(self.environment, Delayed)
+
+    def fill(self, arguments: dict[str, Any], randoms: list[Any], before: int, rounds: int) -> None:
+        """The random numbers (and, for a world written in Python, the losses) of the next block."""
+        arguments["before"] = before
+        arguments["policy_uniforms"] = randoms[POLICY_STREAM].random((rounds, self.policy.draws))
+        arguments["world_uniforms"] = randoms[WORLD_STREAM].random((rounds, self.columns))
+        inner = _inner(self.environment)
+        if isinstance(inner, PythonEnvironment):
+            arguments["env"] = inner.block(randoms[PYTHON_STREAM], before, before + rounds)
+
+
+def _inner(environment: Environment) -> Environment:
+    return environment.base if isinstance(environment, Delayed) else environment
+
+
+def default_checkpoints(horizon: int) -> IntArray:
+    """About a hundred rounds, evenly spaced on a log scale, the last one included."""
+    return np.unique(np.geomspace(1, horizon, 100).round().astype(np.int64))
+
+
+def simulate(
+    policies: Policy | Sequence[Policy] | Mapping[str, Policy],
+    environment: Environment,
+    *,
+    horizon: int,
+    replications: int = 1,
+    seed: int = 0,
+    jobs: int | None = None,
+    checkpoints: ArrayLike | None = None,
+    trace: bool = False,
+    block: int = BLOCK,
+) -> Run:
+    """Play policies in an environment, many times over, and account for their regret.
+
+    All policies of a replication meet the same randomness of the world; replications are independent. The
+    same seed gives the same bits for any ``jobs`` and ``block``, and for any other policies beside.
+
+    Parameters
+    ----------
+    policies:
+        One policy, several, or a mapping from labels to policies.
+    environment:
+        The world; how regret is measured in it is ``environment.regret_kind``.
+    horizon:
+        The number of rounds, told to every policy.
+    replications:
+        How many independent runs of each policy.
+    seed:
+        A non-negative integer.
+    jobs:
+        Threads; by default one per processor.
+    checkpoints:
+        Rounds at which regret is kept, increasing; by default about 100 on a log scale.
+    trace:
+        Keep the distribution, rates, estimates, arms and losses of every round.
+    block:
+        Rounds between two looks at the clock; memory does not depend on the horizon, only on this.
+
+    Returns
+    -------
+    Run
+        With ``regret`` (policies × replications × checkpoints), ``table()`` and ``plot()``.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.3)
+    >>> run = bw.simulate([bw.LightBarrier(), bw.Uniform()], world, horizon=2000, replications=8, seed=1)
+    >>> run.regret.shape == (2, 8, len(run.checkpoints))
+    True
+    >>> bool(run.regret[0, :, -1].mean() < 0.2 * run.regret[1, :, -1].mean())
+    True
+    """
+    if not isinstance(environment, Environment):
+        raise InvalidArgument(
+            f"environment must be an environment such as Bernoulli(...), got {environment!r}"
+        )
+    labelled = _label(policies)
+    horizon = _check.integer("horizon", horizon, at_least=1)
+    replications = _check.integer("replications", replications, at_least=1)
+    seed = _check.integer("seed", seed, at_least=0)
+    jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
+    block = _check.integer("block", block, at_least=1)
+    marks = _marks(checkpoints, horizon)
+    _check_fit(labelled, environment, horizon, replications, trace)
+    todo = [
+        _Job(policy, environment, horizon, seed, replication, marks, trace, block)
+        for policy in labelled.values()
+        for replication in range(replications)
+    ]
+    for job in todo[::replications]:  # compile (or read from disk) before threads fan out
+        play_block.bind(*job.arguments(np.empty((0, N_KEPT)), no_record(environment.n_arms)).values())
+    results = _run_all(todo, jobs, f"{len(labelled)} policies in {environment!r}"[:60])
+    kept = np.array([values for values, _ in results]).reshape(
+        len(labelled), replications, marks.size, N_KEPT
+    )
+    traces = [
+        _trace(job, record) for job, (_, record) in zip(todo, results, strict=True) if record is not None
+    ]
+    grouped = tuple(tuple(traces[i : i + replications]) for i in range(0, len(traces), replications))
+    return Run(tuple(labelled), tuple(labelled.values()), environment, horizon, seed, marks, kept, grouped)
+
+
+def _run_all(todo: list[_Job], jobs: int, title: str) -> list[tuple[FloatArray, Record | None]]:
+    """All jobs in threads, results in order. Ctrl-C, or the first error, stops the rest within a block."""
+    stop = threading.Event()
+    with Progress(title, sum(job.horizon for job in todo)) as progress, ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(job.run, stop, progress) for job in todo]
+        try:
+            pending = set(futures)
+            while pending:  # short waits, so that Ctrl-C is heard at once
+                done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def _label(policies: Any) -> dict[str, Policy]:
+    if isinstance(policies, Policy):
+        policies = [policies]
+    if isinstance(policies, Mapping):
+        labelled = {str(name): require_policy(policy) for name, policy in policies.items()}
+    elif isinstance(policies, (str, bytes)) or not hasattr(policies, "__iter__"):
+        raise InvalidArgument(f"policies must be a policy, a list of them, or a mapping, got {policies!r}")
+    else:
+        listed = [require_policy(policy, f"policies[{i}]") for i, policy in enumerate(policies)]
+        labelled = {repr(policy): policy for policy in listed}
+        if len(labelled) < len(listed):
+            raise InvalidArgument("policies must be distinct; give a mapping with labels to repeat one")
+    if not labelled:
+        raise InvalidArgument("policies must hold at least one policy, got none")
+    return labelled
+
+
+def _marks(checkpoints: Any, horizon: int) -> IntArray:
+    if checkpoints is None:
+        return default_checkpoints(horizon)
+    marks = _check.indices("checkpoints", checkpoints, below=horizon + 1)
+    if marks.size == 0 or marks[0] < 1 or (np.diff(marks) <= 0).any():
+        raise InvalidArgument(
+            f"checkpoints must be increasing rounds in 1..{horizon}, got {checkpoints!r:.60}"
+        )
+    return marks
+
+
+def _check_fit(
+    policies: dict[str, Policy], environment: Environment, horizon: int, replications: int, trace: bool
+) -> None:
+    """Everything that can be refused before the first round is."""
+    environment.parameters(horizon)
+    for policy in policies.values():
+        policy.resolve(environment.n_arms, horizon)
+        if policy.draws > 1 and isinstance(_inner(environment), Logged):
+            raise InvalidArgument(
+                f"Logged data shows only the arm that was played; {policy!r} observes another"
+            )
+    size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
+    if trace and size > TRACE_LIMIT:
+        raise InvalidArgument(
+            f"trace=True would need {size / 1e9:.0f} GB; shorten the horizon or take fewer replications"
+        )
+
+
+def _trace(job: _Job, record: Record) -> Trace:
+    return Trace(
+        job.policy,
+        job.environment.n_arms,
+        job.horizon,
+        record.observed,
+        record.losses,
+        record.p,
+        record.rates,
+        record.estimates,
+        record.arms,
+    )
