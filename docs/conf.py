@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
 
 import bothworlds
+
+sys.path.insert(0, str(Path(__file__).parent))
+import gallery
 
 project = "bothworlds"
 author = "the bothworlds developers"
@@ -38,5 +43,10 @@ def _block(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def _gallery(app: Any) -> None:
+    gallery.write(Path(__file__).parent / "gallery")
+
+
 def setup(app: Any) -> None:
+    app.connect("builder-inited", _gallery)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

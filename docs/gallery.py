@@ -1,0 +1,83 @@
+"""Makes a page with a chart for every policy and environment, when the documentation is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+import bothworlds as bw
+from bothworlds import environments, policies
+
+E = environments
+HORIZON, REPLICATIONS = 5_000, 16
+COLOURS = ["#0072B2", "#CC3311", "#999999"]
+
+# settings for kinds that have no defaults
+POLICY_EXAMPLES: dict[str, bw.Policy] = {
+    "ftrl": bw.FTRL(bw.LogBarrier(), constants="light"),
+}
+BASE = E.Bernoulli(n_arms=4, gap=0.2)
+ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
+    "bernoulli": BASE,
+    "beta": E.Beta(means=(0.4, 0.6, 0.6, 0.6)),
+    "truncated-normal": E.TruncatedNormal(locations=(0.3, 0.6, 0.6, 0.6)),
+    "discrete": E.Discrete(values=(0.0, 0.5, 1.0), probabilities=((0.4, 0.4, 0.2), (0.2, 0.4, 0.4))),
+    "minimax": E.Minimax(n_arms=4),
+    "stochastically-constrained": E.StochasticallyConstrained(n_arms=4, gap=0.2),
+    "corrupted": E.Corrupted(BASE, 200, "targeted"),
+    "switching": E.Switching(n_arms=4, gap=0.2),
+    "drifting": E.Drifting(n_arms=4, period=4000),
+    "threshold-adversary": E.ThresholdAdversary(n_arms=4),
+    "favourite-attack": E.FavouriteAttack(n_arms=4),
+    "deterministic-killer": E.DeterministicKiller(n_arms=4),
+    "delayed": E.Delayed(BASE, 100, "geometric"),
+}
+
+
+def write(folder: Path) -> None:
+    """Write all pages and charts into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in policies.names():
+        kind = policies.get(name)
+        policy = POLICY_EXAMPLES[name] if name in POLICY_EXAMPLES else kind()
+        shown = {repr(policy): policy, "Uniform()": bw.Uniform()}
+        if name != "light-barrier":
+            shown = {"LightBarrier()": bw.LightBarrier()} | shown
+        page(folder, "policy", name, kind, chart(shown, BASE), f"`{policy!r}` in `{BASE!r}`")
+    for name in environments.names():
+        kind = environments.get(name)
+        picture = None
+        world = ENVIRONMENT_EXAMPLES.get(name)
+        if world is not None:
+            picture = chart({"LightBarrier()": bw.LightBarrier(), "UCB1()": bw.UCB1()}, world)
+        page(folder, "environment", name, kind, picture, f"`{world!r}`")
+
+
+def chart(shown: dict[str, bw.Policy], world: E.Environment) -> alt.Chart:
+    run = bw.simulate(shown, world, horizon=HORIZON, replications=REPLICATIONS, seed=1)
+    colour = alt.Color(
+        "policy:N",
+        title=None,
+        scale=alt.Scale(domain=list(shown), range=COLOURS),
+        legend=alt.Legend(orient="bottom", labelLimit=400, columns=1),
+    )
+    base = alt.Chart(alt.InlineData(values=run.curves())).encode(
+        x=alt.X("round:Q", title="round"), color=colour
+    )
+    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="regret"), y2="high:Q")
+    return (band + base.mark_line().encode(y="regret:Q")).properties(width=420, height=220)
+
+
+def page(folder: Path, what: str, name: str, kind: type[Any], picture: Any, caption: str) -> None:
+    text = f"# {kind.__name__}\n\nRegistry name: `{name}`.\n\n"
+    if picture is not None:
+        picture.save(str(folder / f"{name}.svg"))
+        text += (
+            f"```{{figure}} {name}.svg\n:alt: regret over {HORIZON:,} rounds\n\n"
+            f"{caption}: mean regret of {REPLICATIONS} replications, ± 2 standard errors.\n```\n\n"
+        )
+    text += f"```{{eval-rst}}\n.. autoclass:: bothworlds.{'environments.' if what == 'environment' else ''}{kind.__name__}\n"
+    text += "   :no-index:\n```\n"
+    (folder / f"{what}-{name}.md").write_text(text, encoding="utf-8")
