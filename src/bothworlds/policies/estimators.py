@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, generic
+from bothworlds._jit import generic
+from bothworlds.policies.ftrl_state import MULTIPLIER, FTRLState
 
 AT_THE_CAP = 1.0 + 1e-12  # what equals its cap up to rounding is within it
 
@@ -102,48 +103,47 @@ REGISTRY: dict[str, type[Estimator]] = {
 @generic
 def estimate(
     estimator: Any,
-    losses: FloatArray,
-    p: FloatArray,
-    multiplier: float,
+    state: FTRLState,
     mean: float,
     observe: int,
     loss: float,
     weight: float,
 ) -> float:
-    """Add the estimate ℓ̂ to ``losses``; return the baseline that the observed arm had."""
+    """Add the estimate ℓ̂ to ``state.losses``; return the baseline that the observed arm had.
+
+    ``mean`` is that of all losses seen, before this one.
+    """
     raise NotImplementedError("an estimator must register estimate")
 
 
 @estimate.register(ImportanceWeightedParameters)
 def _(
     estimator: ImportanceWeightedParameters,
-    losses: FloatArray,
-    p: FloatArray,
-    multiplier: float,
+    state: FTRLState,
     mean: float,
     observe: int,
     loss: float,
     weight: float,
 ) -> float:
-    losses[observe] += loss / weight
+    state.losses[observe] += loss / weight
     return 0.0
 
 
 @estimate.register(BaselineParameters)
 def _(
     estimator: BaselineParameters,
-    losses: FloatArray,
-    p: FloatArray,
-    multiplier: float,
+    state: FTRLState,
     mean: float,
     observe: int,
     loss: float,
     weight: float,
 ) -> float:
+    losses = state.losses
+    multiplier = state.scalars[MULTIPLIER]
     baseline = mean if math.isnan(estimator.baseline) else estimator.baseline
     observed = 0.0
     for i in range(losses.size):
-        cap = estimator.kappa * p[i] * (losses[i] - multiplier)
+        cap = estimator.kappa * state.p[i] * (losses[i] - multiplier)
         if baseline <= cap * AT_THE_CAP:
             b = baseline
         elif estimator.drop:
