@@ -12,7 +12,14 @@ from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
 from bothworlds.policies import FTRL, INF, UCB1, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
 from bothworlds.policies.estimators import CappedBaseline, Estimator, ImportanceWeighted
-from bothworlds.simplex.regularizers import Hybrid, LogBarrier, Regularizer, Shannon, Tsallis
+from bothworlds.simplex.regularizers import (
+    CentredTsallis,
+    Hybrid,
+    LogBarrier,
+    Regularizer,
+    Shannon,
+    Tsallis,
+)
 from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Trace, replay
 
@@ -23,6 +30,7 @@ __all__ = [
     "Bandit",
     "BothworldsError",
     "CappedBaseline",
+    "CentredTsallis",
     "DecoupledTsallisINF",
     "Estimator",
     "Hybrid",
