@@ -60,3 +60,40 @@ def regret(policy, means, rounds, *, horizon=None, seed=0):
 def uniform_regret(means, rounds):
     """That of uniform play."""
     return rounds * float(np.mean(means) - min(means))
+
+
+def loss_table(kind, n_arms, rounds, seed=0):
+    """Random losses, "binary" or "fractional", arm 0 a little better than the others."""
+    rng = np.random.default_rng(seed)
+    means = np.linspace(0.35, 0.65, n_arms)
+    if kind == "binary":
+        return (rng.random((rounds, n_arms)) < means).astype(float)
+    return rng.beta(2 * means, 2 * (1 - means), (rounds, n_arms))
+
+
+def quantile(p, uniform):
+    """The arm at a quantile of a distribution."""
+    return int(np.searchsorted(np.cumsum(p), uniform * np.sum(p), side="right"))
+
+
+def compare(policy, oracle, losses, *, horizon=None, seed=1, rtol=1e-9):
+    """Play policy and oracle on the same uniforms: same arms, and p equal to ``rtol`` in every round.
+
+    The oracle divides by the policy's own weight, which has just been compared with its own: with weak
+    regularizers 1/p in L and back multiplies rounding errors, and after a hundred rounds even two exact
+    transcriptions of one formula would differ.
+    """
+    rounds, n_arms = losses.shape
+    player = Player(policy, n_arms, horizon)
+    uniforms = np.random.default_rng(seed).random((rounds, policy.draws))
+    for t in range(rounds):
+        p, q = np.array(oracle.p), np.array(oracle.q)
+        np.testing.assert_allclose(player.p, p, rtol=rtol, err_msg=f"round {t + 1}")
+        arm, observe, probability, weight, epoch = player.act(uniforms[t])
+        assert arm == quantile(p, uniforms[t, 0])
+        assert observe == quantile(q, uniforms[t, -1])
+        np.testing.assert_allclose([probability, weight], [p[arm], q[observe]], rtol=rtol)
+        assert player.update(observe, losses[t, observe], weight, epoch) == 0
+        oracle.update(observe, losses[t, observe], weight)
+    np.testing.assert_allclose(player.p, oracle.p, rtol=rtol)
+    return player

@@ -10,8 +10,25 @@ from bothworlds import errors, policies
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
-from bothworlds.policies import FTRL, INF, UCB1, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
-from bothworlds.policies.estimators import CappedBaseline, Estimator, ImportanceWeighted
+from bothworlds.policies import (
+    EXP3,
+    EXP3IX,
+    FTRL,
+    INF,
+    ITH22,
+    LBINFV,
+    UCB1,
+    Avner,
+    BroadOMD,
+    DecoupledTsallisINF,
+    EXP3PlusPlus,
+    Ito21,
+    LightBarrier,
+    Policy,
+    TsallisINF,
+    TsallisINFOracle,
+)
+from bothworlds.policies.estimators import CappedBaseline, Estimator, ImplicitExploration, ImportanceWeighted
 from bothworlds.simplex.regularizers import (
     CentredTsallis,
     Hybrid,
@@ -24,17 +41,26 @@ from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Trace, replay
 
 __all__ = [
+    "EXP3",
+    "EXP3IX",
     "FTRL",
     "INF",
+    "ITH22",
+    "LBINFV",
     "UCB1",
+    "Avner",
     "Bandit",
     "BothworldsError",
+    "BroadOMD",
     "CappedBaseline",
     "CentredTsallis",
     "DecoupledTsallisINF",
+    "EXP3PlusPlus",
     "Estimator",
     "Hybrid",
+    "ImplicitExploration",
     "ImportanceWeighted",
+    "Ito21",
     "LightBarrier",
     "LogBarrier",
     "Policy",
@@ -45,6 +71,7 @@ __all__ = [
     "Trace",
     "Tsallis",
     "TsallisINF",
+    "TsallisINFOracle",
     "__version__",
     "errors",
     "policies",

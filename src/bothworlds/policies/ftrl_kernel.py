@@ -9,7 +9,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import act, distribution, draw, init, inspect, observation_weight, update
-from bothworlds.policies.estimators import estimate
+from bothworlds.policies.estimators import ImportanceWeightedParameters, estimate
 from bothworlds.policies.ftrl_state import (
     EPOCH,
     HORIZON,
@@ -24,7 +24,7 @@ from bothworlds.policies.ftrl_state import (
 )
 from bothworlds.policies.rates import ON, advance_rates, begin_rates
 from bothworlds.simplex.kernel import CONVERGED, solve_step
-from bothworlds.simplex.regularizers.base import slope
+from bothworlds.simplex.regularizers.base import Regularizer, slope
 
 
 class FTRLParameters(NamedTuple):
@@ -38,6 +38,11 @@ class FTRLParameters(NamedTuple):
 
 
 RECENTRE = 4096.0
+
+
+def importance_weighted(regularizer: Regularizer, rate: Any, n_arms: int) -> FTRLParameters:
+    """FTRL with plain importance weighting, without an extra log-barrier, and with any schedule of rates."""
+    return FTRLParameters(regularizer.parameters(), ImportanceWeightedParameters(), rate, 0.0, n_arms)
 
 
 @init.register(FTRLParameters)
