@@ -100,13 +100,13 @@ def mix(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> None:
     t = state.ftrl.scalars[ROUND]
     log_k = math.log(n)
     width = 0.5 * (params.alpha * math.log(t) + log_k)  # ½α·log(t·K^{1/α})
-    smallest = 1.0  # min UCB
+    # Clipping the bounds to [0, 1] would change no positive difference, and make none positive: no clip.
+    smallest = math.inf  # min UCB
     for i in range(n):
         smallest = min(smallest, (state.sums[i] + math.sqrt(width * state.counts[i])) / state.counts[i])
     cap = min(0.5 / n, 0.5 * math.sqrt(log_k / (t * n)))
     total = 0.0
     for i in range(n):
-        # LCB − min UCB; clipping LCB at 0 would not make it positive
         gap = (state.sums[i] - math.sqrt(width * state.counts[i])) / state.counts[i] - smallest
         explore = cap
         if gap > 0.0:
