@@ -33,16 +33,16 @@ def policies() -> list[bw.Policy]:
         ],
         "tsallis-inf": [bw.TsallisINF(), bw.TsallisINF("rv")],
         "decoupled-tsallis-inf": [bw.DecoupledTsallisINF(), bw.DecoupledTsallisINF("original")],
+        "ito21": [bw.Ito21(), bw.Ito21(eta=0.0)],
+        "broad-omd": [bw.BroadOMD(), bw.BroadOMD(eta=0.25), bw.BroadOMD(anytime=True)],
         "barbar": [bw.BARBAR(), bw.BARBAR(constants="theory")],
     }
-    rest = [name for name in bw.policies.names() if name not in given and name not in SPECIAL]
-    return [policy for name in bw.policies.names() for policy in given.get(name, [])] + [
-        *(SPECIAL[name] for name in SPECIAL if name in bw.policies.REGISTRY),
-        *(bw.policies.get(name)() for name in rest),
+    given["tsallis-inf-oracle"] = [bw.TsallisINFOracle(gaps=(0.0,) + (GAP,) * (K - 1), alpha=0.5)]
+    return [
+        policy
+        for name in bw.policies.names()
+        for policy in (given[name] if name in given else [bw.policies.get(name)()])
     ]
-
-
-SPECIAL: dict[str, bw.Policy] = {}
 
 
 def main() -> None:

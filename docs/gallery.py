@@ -17,6 +17,7 @@ COLOURS = ["#0072B2", "#CC3311", "#999999"]
 # settings for kinds that have no defaults
 POLICY_EXAMPLES: dict[str, bw.Policy] = {
     "ftrl": bw.FTRL(bw.LogBarrier(), constants="light"),
+    "tsallis-inf-oracle": bw.TsallisINFOracle(gaps=(0.0, 0.2, 0.2, 0.2), alpha=0.5),
 }
 BASE = E.Bernoulli(n_arms=4, gap=0.2)
 ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
@@ -56,6 +57,7 @@ def write(folder: Path) -> None:
 
 
 def chart(shown: dict[str, bw.Policy], world: E.Environment) -> alt.Chart:
+    """Mean regret over time with a band of two standard errors."""
     run = bw.simulate(shown, world, horizon=HORIZON, replications=REPLICATIONS, seed=1)
     colour = alt.Color(
         "policy:N",
@@ -71,6 +73,7 @@ def chart(shown: dict[str, bw.Policy], world: E.Environment) -> alt.Chart:
 
 
 def page(folder: Path, what: str, name: str, kind: type[Any], picture: Any, caption: str) -> None:
+    """One page: its chart, where there is one, and its docstring."""
     text = f"# {kind.__name__}\n\nRegistry name: `{name}`.\n\n"
     if picture is not None:
         picture.save(str(folder / f"{name}.svg"))
@@ -78,6 +81,6 @@ def page(folder: Path, what: str, name: str, kind: type[Any], picture: Any, capt
             f"```{{figure}} {name}.svg\n:alt: regret over {HORIZON:,} rounds\n\n"
             f"{caption}: mean regret of {REPLICATIONS} replications, ± 2 standard errors.\n```\n\n"
         )
-    text += f"```{{eval-rst}}\n.. autoclass:: bothworlds.{'environments.' if what == 'environment' else ''}{kind.__name__}\n"
-    text += "   :no-index:\n```\n"
+    module = "bothworlds.environments" if what == "environment" else "bothworlds"
+    text += f"```{{eval-rst}}\n.. autoclass:: {module}.{kind.__name__}\n   :no-index:\n```\n"
     (folder / f"{what}-{name}.md").write_text(text, encoding="utf-8")

@@ -12,6 +12,7 @@ class Case(NamedTuple):
     learns: bool = True  # beats uniform play within 3000 easy rounds; theory constants need far longer
     needs_horizon: bool = False
     starts_uniform: bool = True
+    arms: int | None = None  # the only number of arms it can play, if there is one
 
 
 CASES = [
@@ -27,6 +28,17 @@ CASES = [
     Case(bw.EpsilonGreedy()),
     Case(bw.EpsilonGreedy(epsilon=0.1), starts_uniform=False),
     Case(bw.Uniform(), learns=False),
+    Case(bw.EXP3()),
+    Case(bw.EXP3IX()),
+    Case(bw.EXP3PlusPlus(), starts_uniform=False),
+    Case(bw.BroadOMD(), needs_horizon=True, learns=False),
+    Case(bw.BroadOMD(anytime=True)),
+    Case(bw.TsallisINFOracle(gaps=(0.0, 0.4, 0.4, 0.4), alpha=0.7), arms=4),
+    Case(bw.Ito21()),
+    Case(bw.Ito21(eta=0.0)),
+    Case(bw.LBINFV(), needs_horizon=True),
+    Case(bw.ITH22()),
+    Case(bw.Avner()),
     Case(bw.EXP3P(), needs_horizon=True),
     Case(bw.SAO(), needs_horizon=True, learns=False),
     Case(bw.EliminationRace(), needs_horizon=True, learns=False, starts_uniform=False),

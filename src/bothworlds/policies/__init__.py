@@ -8,18 +8,26 @@ from typing import Any
 from bothworlds import _check
 from bothworlds.errors import InvalidArgument, StateError
 from bothworlds.policies import estimators
+from bothworlds.policies.avner import Avner
 from bothworlds.policies.barbar import BARBAR
 from bothworlds.policies.base import Policy
+from bothworlds.policies.broad_omd import BroadOMD
 from bothworlds.policies.decoupled import DecoupledTsallisINF
 from bothworlds.policies.elimination_race import EliminationRace
 from bothworlds.policies.epsilon_greedy import EpsilonGreedy
+from bothworlds.policies.exp3 import EXP3, EXP3IX
 from bothworlds.policies.exp3_p import EXP3P
+from bothworlds.policies.exp3_plus_plus import EXP3PlusPlus
 from bothworlds.policies.ftrl import FTRL
+from bothworlds.policies.ith22 import ITH22
+from bothworlds.policies.ito21 import Ito21
 from bothworlds.policies.kl_ucb import KLUCB
+from bothworlds.policies.lb_inf_v import LBINFV
 from bothworlds.policies.light_barrier import LightBarrier
 from bothworlds.policies.sao import SAO
 from bothworlds.policies.thompson import Thompson
 from bothworlds.policies.tsallis_inf import INF, TsallisINF
+from bothworlds.policies.tsallis_inf_oracle import TsallisINFOracle
 from bothworlds.policies.ucb1 import UCB1
 from bothworlds.policies.uniform import Uniform
 from bothworlds.simplex import regularizers
@@ -28,8 +36,17 @@ REGISTRY: dict[str, type[Policy]] = {
     "light-barrier": LightBarrier,
     "ftrl": FTRL,
     "tsallis-inf": TsallisINF,
+    "tsallis-inf-oracle": TsallisINFOracle,
     "inf": INF,
     "decoupled-tsallis-inf": DecoupledTsallisINF,
+    "avner": Avner,
+    "exp3": EXP3,
+    "exp3-ix": EXP3IX,
+    "exp3-plus-plus": EXP3PlusPlus,
+    "broad-omd": BroadOMD,
+    "ito21": Ito21,
+    "lb-inf-v": LBINFV,
+    "ith22": ITH22,
     "ucb1": UCB1,
     "kl-ucb": KLUCB,
     "thompson": Thompson,
@@ -93,19 +110,28 @@ def from_dict(data: Any) -> Any:
 
 __all__ = [
     "BARBAR",
+    "EXP3",
+    "EXP3IX",
     "EXP3P",
     "FTRL",
     "INF",
+    "ITH22",
     "KLUCB",
+    "LBINFV",
     "SAO",
     "UCB1",
+    "Avner",
+    "BroadOMD",
     "DecoupledTsallisINF",
+    "EXP3PlusPlus",
     "EliminationRace",
     "EpsilonGreedy",
+    "Ito21",
     "LightBarrier",
     "Policy",
     "Thompson",
     "TsallisINF",
+    "TsallisINFOracle",
     "Uniform",
     "from_dict",
     "get",

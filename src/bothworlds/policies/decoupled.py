@@ -18,7 +18,8 @@ from bothworlds.policies.base import (
     update,
 )
 from bothworlds.policies.ftrl import FTRL
-from bothworlds.policies.ftrl_kernel import EPOCH, FTRLParameters, FTRLState
+from bothworlds.policies.ftrl_kernel import FTRLParameters
+from bothworlds.policies.ftrl_state import EPOCH, FTRLState
 from bothworlds.simplex.regularizers import Tsallis
 
 BETA = 2.0 / 3.0

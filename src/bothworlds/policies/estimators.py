@@ -1,11 +1,14 @@
-"""Loss estimators: from one observed loss to an unbiased estimate of all losses.
+"""Loss estimators: from one observed loss to an estimate of all losses.
 
-All have the form  ℓ̂_i = b_i + 1[i = a]·(ℓ_a − b_a)/p_a  for the observed arm a, with baselines b that are
-fixed before the draw: E[ℓ̂_i] = b_i + p_i (ℓ_i − b_i)/p_i = ℓ_i, whatever b is. They differ in b.
+The unbiased ones have the form  ℓ̂_i = b_i + 1[i = a]·(ℓ_a − b_a)/p_a  for the observed arm a, with
+baselines b that are fixed before the draw: E[ℓ̂_i] = b_i + p_i (ℓ_i − b_i)/p_i = ℓ_i, whatever b is.
+They differ in b.
 
 A baseline lowers the variance of the arms it predicts well, but where p_i is small it makes steps that a
 weak regularizer cannot hold. Hence the cap b_i ≤ κ·p_i·|∂_i φ|, which for the log-barrier is κ·(C + γ_i).
 By the KKT conditions |∂_i φ(p)| = L_i − λ, so the cap costs one product.
+
+``ImplicitExploration`` is biased on purpose.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, generic
+from bothworlds._jit import generic
+from bothworlds.policies.ftrl_state import MULTIPLIER, FTRLState
 
 AT_THE_CAP = 1.0 + 1e-12  # what equals its cap up to rounding is within it
 
@@ -32,6 +36,12 @@ class Estimator(ABC):
 
 class ImportanceWeightedParameters(NamedTuple):
     """No parameter; the type selects the kernel."""
+
+
+class ImplicitExplorationParameters(NamedTuple):
+    """What the inverse rate is multiplied with."""
+
+    scale: float
 
 
 class BaselineParameters(NamedTuple):
@@ -85,6 +95,30 @@ class CappedBaseline(Estimator):
         return BaselineParameters(fixed, self.kappa, self.beyond == "drop")
 
 
+@dataclass(frozen=True)
+class ImplicitExploration(Estimator):
+    """The biased estimator of EXP3-IX: ℓ̂_i = 1[i = a]·ℓ_a/(p_a + s/γ_a), γ the learning rate in force.
+
+    Adding to the denominator underestimates losses, rare arms' the most: E[ℓ̂_i] = ℓ_i·p_i/(p_i + s/γ_i).
+    That is exploration without mixing, and it bounds ℓ̂ by γ_i/s, which is what bounds with high
+    probability need.
+
+    Parameters
+    ----------
+    scale:
+        s > 0; ½ is EXP3-IX's, whose parameter is half its learning rate η = 1/γ.
+    """
+
+    scale: float = 0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _check.number("scale", self.scale, above=0.0))
+
+    def parameters(self) -> ImplicitExplorationParameters:
+        """The parameter tuple of the kernel."""
+        return ImplicitExplorationParameters(self.scale)
+
+
 def reduced_variance() -> CappedBaseline:
     """Zimmert and Seldin's reduced-variance estimator: b = ½ where p_i ≥ η_t², else 0.
 
@@ -96,54 +130,67 @@ def reduced_variance() -> CappedBaseline:
 REGISTRY: dict[str, type[Estimator]] = {
     "importance-weighted": ImportanceWeighted,
     "capped-baseline": CappedBaseline,
+    "implicit-exploration": ImplicitExploration,
 }
 
 
 @generic
 def estimate(
     estimator: Any,
-    losses: FloatArray,
-    p: FloatArray,
-    multiplier: float,
+    state: FTRLState,
     mean: float,
     observe: int,
     loss: float,
     weight: float,
 ) -> float:
-    """Add the estimate ℓ̂ to ``losses``; return the baseline that the observed arm had."""
+    """Add the estimate ℓ̂ to ``state.losses``; return the baseline that the observed arm had.
+
+    ``mean`` is that of all losses seen, before this one.
+    """
     raise NotImplementedError("an estimator must register estimate")
 
 
 @estimate.register(ImportanceWeightedParameters)
 def _(
     estimator: ImportanceWeightedParameters,
-    losses: FloatArray,
-    p: FloatArray,
-    multiplier: float,
+    state: FTRLState,
     mean: float,
     observe: int,
     loss: float,
     weight: float,
 ) -> float:
-    losses[observe] += loss / weight
+    state.losses[observe] += loss / weight
+    return 0.0
+
+
+@estimate.register(ImplicitExplorationParameters)
+def _(
+    estimator: ImplicitExplorationParameters,
+    state: FTRLState,
+    mean: float,
+    observe: int,
+    loss: float,
+    weight: float,
+) -> float:
+    state.losses[observe] += loss / (weight + estimator.scale / state.rates[observe])
     return 0.0
 
 
 @estimate.register(BaselineParameters)
 def _(
     estimator: BaselineParameters,
-    losses: FloatArray,
-    p: FloatArray,
-    multiplier: float,
+    state: FTRLState,
     mean: float,
     observe: int,
     loss: float,
     weight: float,
 ) -> float:
+    losses = state.losses
+    multiplier = state.scalars[MULTIPLIER]
     baseline = mean if math.isnan(estimator.baseline) else estimator.baseline
     observed = 0.0
     for i in range(losses.size):
-        cap = estimator.kappa * p[i] * (losses[i] - multiplier)
+        cap = estimator.kappa * state.p[i] * (losses[i] - multiplier)
         if baseline <= cap * AT_THE_CAP:
             b = baseline
         elif estimator.drop:

@@ -9,10 +9,22 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import act, distribution, draw, init, inspect, observation_weight, update
-from bothworlds.policies.estimators import estimate
-from bothworlds.policies.rates import RESTARTS, RateParameters, accumulate, coefficient
+from bothworlds.policies.estimators import ImportanceWeightedParameters, estimate
+from bothworlds.policies.ftrl_state import (
+    EPOCH,
+    HORIZON,
+    LOSS_COUNT,
+    LOSS_SUM,
+    MULTIPLIER,
+    N_SCALARS,
+    OFFSET,
+    ROUND,
+    SMALLEST,
+    FTRLState,
+)
+from bothworlds.policies.rates import ON, advance_rates, begin_rates
 from bothworlds.simplex.kernel import CONVERGED, solve_step
-from bothworlds.simplex.regularizers.base import slope
+from bothworlds.simplex.regularizers.base import Regularizer, slope
 
 
 class FTRLParameters(NamedTuple):
@@ -20,37 +32,17 @@ class FTRLParameters(NamedTuple):
 
     regularizer: Any
     estimator: Any
-    rate: RateParameters
+    rate: Any
     log_barrier: float
     n_arms: int
 
 
-class FTRLState(NamedTuple):
-    """All that an FTRL policy knows. Between updates ``p`` is the solution for ``losses`` and ``rates``."""
-
-    losses: FloatArray
-    """Cumulative estimated losses minus the whole number ``scalars[OFFSET]``."""
-    sums: FloatArray
-    """Σ_τ w_τ·max(p_i^τ, 1/T)^{1−2α}."""
-    rates: FloatArray
-    """γ_i of the round to come."""
-    p: FloatArray
-    """Distribution of the round to come."""
-    scalars: FloatArray
-    """The single numbers below."""
-
-
-ROUND = 0  # t, the round to come, counted from the last restart
-OFFSET = 1  # what has been subtracted from all losses so far
-MULTIPLIER = 2  # λ of p
-SMALLEST = 3  # min L
-HORIZON = 4  # T, or T_k of the segment
-EPOCH = 5  # number of restarts so far
-LOSS_SUM = 6  # losses seen, restarts survived
-LOSS_COUNT = 7
-N_SCALARS = 8
-
 RECENTRE = 4096.0
+
+
+def importance_weighted(regularizer: Regularizer, rate: Any, n_arms: int) -> FTRLParameters:
+    """FTRL with plain importance weighting, without an extra log-barrier, and with any schedule of rates."""
+    return FTRLParameters(regularizer.parameters(), ImportanceWeightedParameters(), rate, 0.0, n_arms)
 
 
 @init.register(FTRLParameters)
@@ -62,20 +54,25 @@ def _(params: FTRLParameters) -> FTRLState:
 
 
 @kernel
-def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> None:
-    """Forget all but the mean of the losses seen, and begin with the uniform distribution."""
+def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> int:
+    """Forget all but the number of restarts and the mean of the losses seen."""
     n = params.n_arms
-    theta = coefficient(params.rate, 1.0, horizon, n)
+    scalars = state.scalars
     state.losses[:] = 0.0
     state.sums[:] = 0.0
-    state.rates[:] = theta
-    state.p[:] = 1.0 / n
-    scalars = state.scalars
     scalars[ROUND] = 1.0
     scalars[OFFSET] = 0.0
-    scalars[MULTIPLIER] = -(theta * slope(params.regularizer, math.log(n))[0] + params.log_barrier * n)
     scalars[SMALLEST] = 0.0
     scalars[HORIZON] = horizon
+    begin_rates(params.rate, state)
+    state.p[:] = 1.0 / n
+    scalars[MULTIPLIER] = -(
+        state.rates[0] * slope(params.regularizer, math.log(n))[0] + params.log_barrier * n
+    )
+    for i in range(1, n):
+        if state.rates[i] != state.rates[0]:
+            return solve(params, state)
+    return CONVERGED  # equal arms: uniform, and the multiplier is exact
 
 
 @act.register(FTRLParameters)
@@ -93,20 +90,19 @@ def _(params: FTRLParameters, state: FTRLState, observe: int, loss: float, weigh
     scalars[LOSS_COUNT] += 1.0
     if epoch != int(scalars[EPOCH]):
         return CONVERGED  # drawn before the last restart: only the mean survives restarts
-    rate = params.rate
-    prediction = estimate(
-        params.estimator, state.losses, state.p, scalars[MULTIPLIER], mean, observe, loss, weight
-    )
-    error = 4.0 * (loss - prediction) ** 2 if rate.error_weighted else 1.0
-    accumulate(rate, scalars[ROUND], scalars[HORIZON], error, state.p, state.sums)
+    error = loss - estimate(params.estimator, state, mean, observe, loss, weight)
+    horizon = advance_rates(params.rate, state, observe, error)
     scalars[ROUND] += 1.0
-    if rate.schedule == RESTARTS and scalars[ROUND] > scalars[HORIZON]:
+    if horizon != ON:
         scalars[EPOCH] += 1.0
-        restart(params, state, scalars[HORIZON] * scalars[HORIZON])
-        return CONVERGED
-    theta = coefficient(rate, scalars[ROUND], scalars[HORIZON], params.n_arms)
-    for i in range(params.n_arms):
-        state.rates[i] = theta * math.sqrt(1.0 + state.sums[i])
+        return restart(params, state, horizon)
+    return solve(params, state)
+
+
+@kernel
+def solve(params: FTRLParameters, state: FTRLState) -> int:
+    """Bring ``p`` up to date with ``losses`` and ``rates``; return the status of the solver."""
+    scalars = state.scalars
     if scalars[SMALLEST] > RECENTRE:
         recentre(state)
     smallest, shift, _, _, status = solve_step(

@@ -1,6 +1,10 @@
-"""Learning rates γ_i^t = θ·√(1 + Σ_{τ<t} w_τ · max(p_i^τ, 1/T)^{1−2α}).
+"""Learning rates: what a schedule of them is, and the paper's.
 
-The paper has w = 1. ``error_weighted`` takes w = 4·(prediction error)² instead. T is
+A schedule is a ``NamedTuple`` of numbers, among them ``horizon``, with two kernels chosen by its type:
+``begin_rates`` and ``advance_rates``. A policy with rates of its own registers them in its own file.
+
+The paper's rates are γ_i^t = θ·√(1 + Σ_{τ<t} w_τ · max(p_i^τ, 1/T)^{1−2α}) with w = 1;
+``error_weighted`` takes w = 4·(prediction error)² instead. T is
 
 * known,
 * unknown, replaced by T_k in segments of that length, T_{k+1} = T_k² (``RESTARTS``), or
@@ -10,14 +14,32 @@ The paper has w = 1. ``error_weighted`` takes w = 4·(prediction error)² instea
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bothworlds._jit import FloatArray, kernel
+from bothworlds._jit import FloatArray, generic, kernel
+from bothworlds.policies.ftrl_state import HORIZON, ROUND, FTRLState
 
 KNOWN = 0
 RESTARTS = 1
 RUNNING = 2
 UNUSED = 1e300  # a horizon that plays no part; finite, so that states are plain JSON
+ON = 0.0  # what advance_rates returns when nothing restarts
+
+
+@generic
+def begin_rates(rate: Any, state: FTRLState) -> None:
+    """Fill ``state.rates`` for the first round after a (re)start; the scalars are set, the sums are zero."""
+    raise NotImplementedError("a schedule of rates must register begin_rates")
+
+
+@generic
+def advance_rates(rate: Any, state: FTRLState, observe: int, error: float) -> float:
+    """Learn from the round just played, and fill ``state.rates`` for the next.
+
+    ``error`` is the loss of the observed arm minus its prediction; p and the round are still those of the
+    round played. Returns ``ON``, or the horizon with which the policy is to restart.
+    """
+    raise NotImplementedError("a schedule of rates must register advance_rates")
 
 
 class RateParameters(NamedTuple):
@@ -36,6 +58,11 @@ class RateParameters(NamedTuple):
 def log_horizon(horizon: float) -> float:
     """log T, but at least 1: the paper's 1/√(log T) is meant for T ≥ 3."""
     return max(1.0, math.log(horizon))
+
+
+def log_arms(n_arms: int) -> float:
+    """log K, but 1 for a single arm, which any rate serves: nothing is divided by zero."""
+    return math.log(n_arms) if n_arms > 1 else 1.0
 
 
 @kernel
@@ -68,3 +95,22 @@ def accumulate(
     else:
         for i in range(p.size):
             sums[i] += weight * max(p[i], clip) ** power
+
+
+@begin_rates.register(RateParameters)
+def _(rate: RateParameters, state: FTRLState) -> None:
+    state.rates[:] = coefficient(rate, 1.0, state.scalars[HORIZON], state.rates.size)
+
+
+@advance_rates.register(RateParameters)
+def _(rate: RateParameters, state: FTRLState, observe: int, error: float) -> float:
+    t = state.scalars[ROUND]
+    horizon = state.scalars[HORIZON]
+    weight = 4.0 * error**2 if rate.error_weighted else 1.0
+    accumulate(rate, t, horizon, weight, state.p, state.sums)
+    if rate.schedule == RESTARTS and t + 1.0 > horizon:
+        return float(horizon * horizon)
+    theta = coefficient(rate, t + 1.0, horizon, state.rates.size)
+    for i in range(state.rates.size):
+        state.rates[i] = theta * math.sqrt(1.0 + state.sums[i])
+    return ON

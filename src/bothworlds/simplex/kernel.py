@@ -9,10 +9,14 @@ cancels, whatever the size of L (for m ≤ 1; a larger mass with Shannon entropy
 *Bracket.* Let Y_i(p) be the slope y at which arm i has probability p; it decreases in p.
   low  = max_i [Y_i(m)   − (L_i − min L)]: there some arm has p_i = m, so Σp ≥ m;
   high = max_i [Y_i(m/K) − (L_i − min L)]: there every arm has p_i ≤ m/K, so Σp ≤ m.
+If no arm can have p_i = m (ψ' is infinite there: Y_i(m) = −∞), then instead
+  low  = min_i [Y_i(m/K) − (L_i − min L)]: there every arm has p_i ≥ m/K, so Σp ≥ m.
 
 *Step.* F(x) = Σ p_i is decreasing and log-convex. With κ = F F''/F'² − 1 ≥ 0 the function F^{−κ} has no
 second-order term, so Newton on F^{−κ} converges with order three; for equal arms it is exact.
 A step that leaves the bracket, and every third step once progress is slow, is replaced by bisection.
+Where an arm nears the end of its domain F is not log-convex, and κ may be far below 0; κ = −1, which is
+Newton on F itself, is then as far as it goes.
 
 *Sum.* F − m is accumulated with error-free additions, so that the residual is not rounding noise of a
 sum of 10⁶ terms. The returned p is what was summed: nothing is renormalised.
@@ -72,14 +76,14 @@ def total_response(
 def step_towards(excess: float, steepness: float, curvature: float, total: float) -> float:
     """The change of x that brings Σp from m + excess to m, if F^{−κ} were linear."""
     mass = total + excess
-    kappa = mass * curvature / (steepness * steepness) - 1.0
+    kappa = max(-1.0, mass * curvature / (steepness * steepness) - 1.0)
     error = excess / total
     if abs(error) < 1e-3:  # ((1+e)^κ − 1)/κ by its series: no cancellation, no logarithm
         growth = error * (1.0 + 0.5 * (kappa - 1.0) * error * (1.0 + (kappa - 2.0) * error / 3.0))
     elif kappa < 1e-8:
         growth = math.log1p(error)
     else:
-        growth = math.expm1(min(kappa * math.log1p(error), 700.0)) / kappa
+        growth = math.expm1(min(kappa * math.log1p(error), 300.0)) / kappa  # beyond any bracket, still finite
     return growth * mass / steepness
 
 
@@ -105,17 +109,28 @@ def solve_step(
         base = min(base, losses[i])
     low = -math.inf
     high = -math.inf
+    lowest = math.inf
     for i in range(n_arms):
+        even = rates[i] * at_share + log_barrier / total * n_arms - (losses[i] - base)
         low = max(low, rates[i] * at_total + log_barrier / total - (losses[i] - base))
-        high = max(high, rates[i] * at_share + log_barrier / total * n_arms - (losses[i] - base))
+        high = max(high, even)
+        lowest = min(lowest, even)
     if n_arms == 1:
         p[0] = total
         return base, low, 0.0, 0, CONVERGED
 
     high += 1e-12 * abs(high)  # equal arms have their root at this very end: let a rounded step land on it
+    start = low
+    unit = 0.0  # a change of x by this is a change of v by at most 1, whatever x is
+    if low == -math.inf:
+        low = lowest - 1e-12 * abs(lowest)
+        start = high  # far below the root F is flat
+        unit = rates[0]
+        for i in range(1, n_arms):
+            unit = min(unit, rates[i])  # dy/dv ≥ γ_i
     shift = base - multiplier
     if not low <= shift <= high:  # also when it is NaN
-        shift = low
+        shift = start
     excess = 0.0
     for iteration in range(1, ITERATION_LIMIT + 1):
         excess, steepness, curvature = total_response(
@@ -128,7 +143,8 @@ def solve_step(
         else:
             high = shift
         step = step_towards(excess, steepness, curvature, total)
-        if abs(step) <= STEP_RESOLUTION * abs(shift) or high - low <= STEP_RESOLUTION * abs(shift):
+        resolution = STEP_RESOLUTION * max(abs(shift), unit)
+        if abs(step) <= resolution or high - low <= resolution:
             # the root is at the next float of x, or nearer: p is exact up to its own rounding
             error = abs(excess) / total
             status = CONVERGED if error <= SUM_TOLERANCE else LIMITED if error <= SUM_LIMIT else FAILED
@@ -160,6 +176,8 @@ def kkt_residual(
             continue
         y = losses[i] - base + shift
         height, first, _ = slope(regularizer, -math.log(p[i]))
+        if height == -math.inf:
+            continue  # p_i < 1 has been rounded to the end of its domain
         barrier = log_barrier / p[i]
         defect = abs(y - rates[i] * height - barrier)
         worst = max(worst, defect / (abs(y) + rates[i] * first + barrier))

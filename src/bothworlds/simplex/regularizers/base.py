@@ -6,7 +6,9 @@ is its negative slope, seen from the *depth* ``v = −log p`` of an arm:
     h(v) = −ψ'(e^{−v}),        e.g.  e^v (log-barrier),  β/(1−β)·e^{(1−β)v} (Tsallis),  v (Shannon).
 
 h is increasing and convex in v for every ψ that is usable here, and sums of such functions are so too,
-which is why the extra barrier (C·e^v) and hybrids come for free. At the optimum each arm satisfies
+which is why the extra barrier (C·e^v) and hybrids come for free. (The one exception, ComplementBarrier,
+is increasing but not convex: it brings a response of its own and stays out of hybrids.) At the optimum
+each arm satisfies
 
     y_i := L_i − λ = γ_i h(v_i) + C e^{v_i},
 

@@ -1,0 +1,33 @@
+"""The state of the FTRL machine, which its interchangeable parts (estimators, rates) read and write."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bothworlds._jit import FloatArray
+
+
+class FTRLState(NamedTuple):
+    """All that an FTRL policy knows. Between updates ``p`` is the solution for ``losses`` and ``rates``."""
+
+    losses: FloatArray
+    """Cumulative estimated losses minus the whole number ``scalars[OFFSET]``."""
+    sums: FloatArray
+    """What the rates sum up over the rounds, one number per arm; zero after a restart."""
+    rates: FloatArray
+    """γ_i of the round to come."""
+    p: FloatArray
+    """Distribution of the round to come."""
+    scalars: FloatArray
+    """The single numbers below."""
+
+
+ROUND = 0  # t, the round to come, counted from the last restart
+OFFSET = 1  # what has been subtracted from all losses so far
+MULTIPLIER = 2  # λ of p
+SMALLEST = 3  # min L
+HORIZON = 4  # T, or T_k of the segment
+EPOCH = 5  # number of restarts so far
+LOSS_SUM = 6  # losses seen, restarts survived
+LOSS_COUNT = 7
+N_SCALARS = 8

@@ -1,0 +1,72 @@
+"""Tsallis entropy with a linear term, ψ(p) = −(p^α − αp)/(α(1−α))."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bothworlds import _check
+from bothworlds.simplex.regularizers.base import Regularizer, newton_response, reach, respond, slope
+
+
+class CentredTsallisParameters(NamedTuple):
+    """1 − α."""
+
+    power: float
+
+
+@dataclass(frozen=True)
+class CentredTsallis(Regularizer):
+    """Tsallis entropy whose slope vanishes at p = 1: ψ(p) = −(p^α − αp)/(α(1−α)), for α in [0, 1].
+
+    Zimmert and Seldin's form. α = 0 and α = 1 are its limits −log p + p and p·log(p/e). With one rate for
+    all arms it is ``Tsallis(α)`` at the rate γ/α; with arm-dependent rates γ_i the linear term γ_i p_i/(1−α)
+    moves the solution.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.solve([0.0, 1.0], rates=[1.0, 3.0], regularizer=bw.CentredTsallis(alpha=0.5)).p.round(4)
+    array([0.4397, 0.5603])
+    >>> bw.solve([0.0, 1.0], rates=[2.0, 6.0], regularizer=bw.Tsallis(beta=0.5)).p.round(4)
+    array([0.1347, 0.8653])
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, at_least=0.0, at_most=1.0))
+
+    def parameters(self) -> CentredTsallisParameters:
+        """1 − α for the kernels."""
+        return CentredTsallisParameters(1.0 - self.alpha)
+
+
+@slope.register(CentredTsallisParameters)
+def _(regularizer: CentredTsallisParameters, depth: float) -> tuple[float, float, float]:
+    # −ψ'(p) = (p^{α−1} − 1)/(1−α) = (e^{(1−α)v} − 1)/(1−α), and v in the limit α → 1
+    power = regularizer.power
+    if power == 0.0:
+        return depth, 1.0, 0.0
+    growth = math.expm1(power * depth)
+    return growth / power, 1.0 + growth, power * (1.0 + growth)
+
+
+@reach.register(CentredTsallisParameters)
+def _(regularizer: CentredTsallisParameters, height: float) -> float:
+    power = regularizer.power
+    return height if power == 0.0 else math.log1p(power * height) / power
+
+
+@respond.register(CentredTsallisParameters)
+def _(
+    regularizer: CentredTsallisParameters, y: float, rate: float, log_barrier: float, start: float
+) -> tuple[float, float, float]:
+    if log_barrier > 0.0:
+        return newton_response(regularizer, y, rate, log_barrier, start)
+    power = regularizer.power
+    if power == 0.0:
+        return math.exp(-y / rate), rate, 0.0
+    first = rate + power * y
+    return math.exp(-math.log1p(power * y / rate) / power), first, power * first

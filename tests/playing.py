@@ -1,0 +1,99 @@
+"""Drive a policy's kernels round by round, alone or beside an oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bothworlds.policies.base import act_once, init, read_distribution, update_once
+
+
+def bernoulli(means, rounds, seed=0):
+    """A table of 0/1 losses, one row per round."""
+    return (np.random.default_rng(seed).random((rounds, len(means))) < np.asarray(means)).astype(float)
+
+
+class Player:
+    """A policy in play: ``p`` is in force, ``act`` draws, ``update`` learns."""
+
+    def __init__(self, policy, n_arms, horizon=None):
+        self.params = policy.resolve(n_arms, horizon)
+        self.state = init(self.params)
+        self.n_arms = n_arms
+        self._uniforms = np.zeros(policy.draws)
+        self._act = act_once.bind(self.params, self.state, self._uniforms)
+        self._update = update_once.bind(self.params, self.state, 0, 0.0, 1.0, 0)
+
+    @property
+    def p(self):
+        out = np.empty(self.n_arms)
+        read_distribution(self.params, self.state, out)
+        return out
+
+    def act(self, uniforms):
+        self._uniforms[:] = uniforms
+        return self._act(self.params, self.state, self._uniforms)
+
+    def update(self, observe, loss, weight, epoch):
+        return self._update(self.params, self.state, observe, loss, weight, epoch)
+
+
+def play(policy, losses, *, horizon=None, seed=1):
+    """Play a table of losses; return p before every round and the arms played."""
+    losses = np.asarray(losses, dtype=float)
+    rounds, n_arms = losses.shape
+    player = Player(policy, n_arms, horizon)
+    uniforms = np.random.default_rng(seed).random((rounds, policy.draws))
+    p, arms = np.empty((rounds, n_arms)), np.empty(rounds, dtype=int)
+    for t in range(rounds):
+        p[t] = player.p
+        arms[t], observe, _, weight, epoch = player.act(uniforms[t])
+        assert player.update(observe, losses[t, observe], weight, epoch) == 0
+    return p, arms
+
+
+def regret(policy, means, rounds, *, horizon=None, seed=0):
+    """Pseudo-regret Σ_t <p^t, Δ> of one run on Bernoulli losses."""
+    p, _ = play(policy, bernoulli(means, rounds, seed), horizon=horizon, seed=seed + 1000)
+    return float((p @ (np.asarray(means) - min(means))).sum())
+
+
+def uniform_regret(means, rounds):
+    """That of uniform play."""
+    return rounds * float(np.mean(means) - min(means))
+
+
+def loss_table(kind, n_arms, rounds, seed=0):
+    """Random losses, "binary" or "fractional", arm 0 a little better than the others."""
+    rng = np.random.default_rng(seed)
+    means = np.linspace(0.35, 0.65, n_arms)
+    if kind == "binary":
+        return (rng.random((rounds, n_arms)) < means).astype(float)
+    return rng.beta(2 * means, 2 * (1 - means), (rounds, n_arms))
+
+
+def quantile(p, uniform):
+    """The arm at a quantile of a distribution."""
+    return int(np.searchsorted(np.cumsum(p), uniform * np.sum(p), side="right"))
+
+
+def compare(policy, oracle, losses, *, horizon=None, seed=1, rtol=1e-9):
+    """Play policy and oracle on the same uniforms: same arms, and p equal to ``rtol`` in every round.
+
+    The oracle divides by the policy's own weight, which has just been compared with its own: with weak
+    regularizers 1/p in L and back multiplies rounding errors, and after a hundred rounds even two exact
+    transcriptions of one formula would differ.
+    """
+    rounds, n_arms = losses.shape
+    player = Player(policy, n_arms, horizon)
+    uniforms = np.random.default_rng(seed).random((rounds, policy.draws))
+    for t in range(rounds):
+        p, q = np.array(oracle.p), np.array(oracle.q)
+        np.testing.assert_allclose(player.p, p, rtol=rtol, err_msg=f"round {t + 1}")
+        arm, observe, probability, weight, epoch = player.act(uniforms[t])
+        assert arm == quantile(p, uniforms[t, 0])
+        assert observe == quantile(q, uniforms[t, -1])
+        np.testing.assert_allclose([probability, weight], [p[arm], q[observe]], rtol=rtol)
+        assert player.update(observe, losses[t, observe], weight, epoch) == 0
+        oracle.update(observe, losses[t, observe], weight)
+    np.testing.assert_allclose(player.p, oracle.p, rtol=rtol)
+    return player
