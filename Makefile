@@ -7,7 +7,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs bench constants clean
+.PHONY: help demo test lint format docs bench constants compare clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ test: lint ## everything that must pass: lint, types, layers, tests, coverage, d
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m "not compiled" tests
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import contract
 	$(BIN)/ruff check .
@@ -46,15 +46,19 @@ format: $(VENV)/dev.stamp ## let ruff format and fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/dev.stamp ## build the documentation into build/docs
+docs: $(VENV)/dev.stamp ## build the documentation, charts included, into build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-bench: $(VENV)/dev.stamp ## measure Bandit against a NumPy implementation, as ratios in one run
+bench: $(VENV)/dev.stamp ## measure speed, as ratios in one run: Bandit against NumPy, and whole runs
 	$(BIN)/python benchmarks/bandit_speed.py
+	$(BIN)/python benchmarks/engine_speed.py
 
-constants: $(VENV)/dev.stamp ## measure what the choice of constants costs (the table in the docs)
+constants: $(VENV)/dev.stamp ## measure what the choice of constants costs (the table in README)
 	$(BIN)/python benchmarks/constants.py
+
+compare: $(VENV)/dev.stamp ## every policy in four worlds (the table in the docs; some ten minutes)
+	$(BIN)/python benchmarks/compare.py
 
 clean: ## remove .venv, build and caches
 	rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def _block(translator: Any, node: nodes.math_block) -> None:
 
 
 def _gallery(app: Any) -> None:
-    gallery.write(Path(__file__).parent / "gallery")
+    gallery.write(Path(__file__).parent / "gallery", charts=os.environ.get("BOTHWORLDS_GALLERY") != "plain")
 
 
 def setup(app: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from bothworlds import environments, policies
 
 E = environments
 HORIZON, REPLICATIONS = 5_000, 16
-COLOURS = ["#0072B2", "#CC3311", "#999999"]
+COLOURS = defaultdict(lambda: "#CC3311", {"LightBarrier()": "#0072B2", "UCB1()": "#999999"})
 
 # settings for kinds that have no defaults
 POLICY_EXAMPLES: dict[str, bw.Policy] = {
@@ -37,21 +38,20 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
 }
 
 
-def write(folder: Path) -> None:
-    """Write all pages and charts into ``folder``."""
+def write(folder: Path, *, charts: bool) -> None:
+    """Write all pages into ``folder``, with charts or, in a hurry, without."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in policies.names():
         kind = policies.get(name)
         policy = POLICY_EXAMPLES[name] if name in POLICY_EXAMPLES else kind()
-        shown = {repr(policy): policy, "Uniform()": bw.Uniform()}
-        if name != "light-barrier":
-            shown = {"LightBarrier()": bw.LightBarrier()} | shown
-        page(folder, "policy", name, kind, chart(shown, BASE), f"`{policy!r}` in `{BASE!r}`")
+        shown = {repr(other): other for other in (bw.LightBarrier(), policy, bw.UCB1())}
+        picture = chart(shown, BASE) if charts else None
+        page(folder, "policy", name, kind, picture, f"`{policy!r}` in `{BASE!r}`")
     for name in environments.names():
         kind = environments.get(name)
         picture = None
         world = ENVIRONMENT_EXAMPLES.get(name)
-        if world is not None:
+        if world is not None and charts:
             picture = chart({"LightBarrier()": bw.LightBarrier(), "UCB1()": bw.UCB1()}, world)
         page(folder, "environment", name, kind, picture, f"`{world!r}`")
 
@@ -62,8 +62,8 @@ def chart(shown: dict[str, bw.Policy], world: E.Environment) -> alt.Chart:
     colour = alt.Color(
         "policy:N",
         title=None,
-        scale=alt.Scale(domain=list(shown), range=COLOURS),
-        legend=alt.Legend(orient="bottom", labelLimit=400, columns=1),
+        scale=alt.Scale(domain=list(shown), range=[COLOURS[name] for name in shown]),
+        legend=alt.Legend(orient="bottom", labelLimit=400, columns=1, symbolOpacity=1.0),
     )
     base = alt.Chart(alt.InlineData(values=run.curves())).encode(
         x=alt.X("round:Q", title="round"), color=colour

@@ -27,50 +27,24 @@ COLOURS = ["#0072B2", "#E69F00", "#CC3311"]  # told apart by the colour-blind
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def iid(horizon: int) -> np.ndarray:
-    means = np.full((horizon, N_ARMS), (1 + GAP) / 2)
-    means[:, 0] = (1 - GAP) / 2
-    return means
-
-
-def shifting(horizon: int) -> np.ndarray:
-    means = np.empty((horizon, N_ARMS))
-    start, length, low = 0, 1.0, True
-    while start < horizon:
-        end = start + int(np.ceil(length))
-        means[start:end] = GAP if low else 1.0
-        means[start:end, 0] = 0.0 if low else 1.0 - GAP
-        start, length, low = end, length * 1.6, not low
-    return means
-
-
-WORLDS = {"iid": iid, "shifting means": shifting}
-
-
-def regret_of(policy: bw.Policy, means: np.ndarray, seed: int) -> np.ndarray:
-    """Cumulative pseudo-regret: how much more mean loss was chosen than the best arm has."""
-    bandit = bw.Bandit(N_ARMS, policy, seed=seed)
-    losses = np.random.default_rng(seed).random(means.shape) < means
-    chosen = np.empty(len(means), dtype=np.int64)
-    for t in range(len(means)):
-        pull = bandit.pull()
-        chosen[t] = pull.arm
-        bandit.update(pull, loss=float(losses[t, pull.arm]))
-    return np.cumsum(means[np.arange(len(means)), chosen] - means[:, 0])
+WORLDS = {
+    "iid": bw.environments.Bernoulli(n_arms=N_ARMS, gap=GAP),
+    "shifting means": bw.environments.StochasticallyConstrained(n_arms=N_ARMS, gap=GAP),
+}
 
 
 def sparkline(curve: np.ndarray, top: float) -> str:
     points = curve[np.linspace(0, len(curve) - 1, 32).astype(int)]
-    return "".join(BARS[min(7, int(8 * value / top))] for value in points)
+    return "".join(BARS[max(0, min(7, int(8 * value / top)))] for value in points)
 
 
-def chart(results: dict[tuple[str, str], np.ndarray], folder: Path) -> list[Path]:
+def chart(rounds: np.ndarray, results: dict[tuple[str, str], np.ndarray], folder: Path) -> list[Path]:
     import altair as alt  # noqa: PLC0415 - an optional extra
 
     rows = [
-        {"world": world, "policy": policy, "round": int(t) + 1, "regret": float(curve[t])}
+        {"world": world, "policy": policy, "round": int(t), "regret": float(value)}
         for (world, policy), curve in results.items()
-        for t in np.linspace(0, len(curve) - 1, 200).astype(int)
+        for t, value in zip(rounds, curve, strict=True)
     ]
     names = list(POLICIES)
     # one legend for colour and dash: same title, order and place
@@ -101,8 +75,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=Path("tour"), help="folder for the chart (default: tour)")
-    parser.add_argument("--horizon", type=int, default=30_000, help="rounds per run (default: 30000)")
-    parser.add_argument("--runs", type=int, default=6, help="runs per policy and world (default: 6)")
+    parser.add_argument("--horizon", type=int, default=100_000, help="rounds per run (default: 100000)")
+    parser.add_argument("--runs", type=int, default=16, help="runs per policy and world (default: 16)")
     options = parser.parse_args()
 
     began = time.perf_counter()
@@ -112,13 +86,19 @@ def main() -> None:
     )
     print("compiling the kernels (once; later runs read them from disk) ...", flush=True)
     results: dict[tuple[str, str], np.ndarray] = {}
-    for world, make in WORLDS.items():
-        means = make(options.horizon)
+    rounds = np.unique(np.linspace(1, options.horizon, 200).astype(int))
+    for world, environment in WORLDS.items():
         for name, policy in POLICIES.items():
             print(f"  playing {name} in the {world} world ...", flush=True)
-            results[world, name] = np.mean(
-                [regret_of(policy, means, seed) for seed in range(options.runs)], axis=0
+            run = bw.simulate(
+                policy,
+                environment,
+                horizon=options.horizon,
+                replications=options.runs,
+                seed=1,
+                checkpoints=rounds,
             )
+            results[world, name] = run.regret[0].mean(axis=0)
 
     uniform = options.horizon * GAP * (N_ARMS - 1) / N_ARMS
     print(f"\nRegret after {options.horizon:,} rounds (playing at random: {uniform:,.0f})\n")
@@ -137,7 +117,7 @@ def main() -> None:
     )
     options.out.mkdir(parents=True, exist_ok=True)
     try:
-        files = chart(results, options.out)
+        files = chart(rounds, results, options.out)
     except ImportError:
         print("No chart: it needs the extra 'plot' (pip install 'bothworlds[plot]').")
     else:

@@ -58,7 +58,7 @@ class SAO(Policy):
 
     * An active arm with H* − H̃_i > 6·r(t) is deactivated: τ_i = t, and q_i is its probability.
     * The policy switches to EXP3.P, for ever, if for some arm
-      |H̃_i − Ĥ_i| > √(2·log β/T_i) + √(4·(K·s/t² + (t − s)/(q_i·τ_i·t))·log β + 5·(K·log β/s)²) with
+      abs(H̃_i − Ĥ_i) > √(2·log β/T_i) + √(4·(K·s/t² + (t − s)/(q_i·τ_i·t))·log β + 5·(K·log β/s)²) with
       s = τ_i (s = t for an active arm, whose second term is 0), or if for some deactivated arm
       H* − H̃_i > 10·r(τ_i − 1) or H* − H̃_i ≤ 2·r(τ_i).
     * Else a deactivated arm gets p_i = q_i·τ_i/(t + 1), and active arms share the rest equally.
