@@ -25,12 +25,9 @@ class Run:
         The policies, in the order of the first axis of ``regret``.
     checkpoints:
         The rounds of the last axis of ``regret``.
-    regret:
-        Policies × replications × checkpoints, as ``environment.regret_kind`` says.
-    clean_regret:
-        The same in the uncorrupted world (equal to ``regret`` where nothing is corrupted).
-    losses:
-        The cumulative losses suffered.
+    regret, clean_regret, losses:
+        Policies × replications × checkpoints: regret as ``environment.regret_kind`` says, the same in the
+        uncorrupted world (equal where nothing is corrupted), and the cumulative losses suffered.
     traces:
         One tuple of :class:`Trace` per policy, if asked for.
     """
