@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import bothworlds as bw
+from bothworlds import rng
 from bothworlds._jit import FloatArray, entry
 from bothworlds.policies.base import act, init, update
 
@@ -43,10 +44,11 @@ def nanoseconds(policy: bw.Policy, n_arms: int, rounds: int, repeats: int = 3, *
 
 
 def bare(policy: bw.Policy, n_arms: int, rounds: int) -> float:
-    """The same policy on a random loss sequence of the same kind, without engine or environment."""
+    """The very same trajectory, without engine, environment and random numbers."""
     params = policy.resolve(n_arms, rounds)
-    random = np.random.default_rng(1)
-    uniforms, losses = random.random((rounds, policy.draws)), (random.random(rounds) < 0.5).astype(float)
+    run = bw.simulate(policy, world(n_arms), horizon=rounds, seed=1, trace=True)
+    losses = run.traces[0][0].losses
+    uniforms = rng.stream(1, 0, 0).random((rounds, policy.draws))
     best = float("inf")
     bare_loop(params, init(params), uniforms[:10], losses[:10])
     for _ in range(3):

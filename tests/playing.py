@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bothworlds.policies.base import act_once, init, read_distribution, update_once
@@ -15,8 +17,8 @@ def bernoulli(means, rounds, seed=0):
 class Player:
     """A policy in play: ``p`` is in force, ``act`` draws, ``update`` learns."""
 
-    def __init__(self, policy, n_arms, horizon=None):
-        self.params = policy.resolve(n_arms, horizon)
+    def __init__(self, policy, n_arms, horizon=None, **replaced):
+        self.params = policy.resolve(n_arms, horizon)._replace(**replaced)
         self.state = init(self.params)
         self.n_arms = n_arms
         self._uniforms = np.zeros(policy.draws)
@@ -97,3 +99,60 @@ def compare(policy, oracle, losses, *, horizon=None, seed=1, rtol=1e-9):
         oracle.update(observe, losses[t, observe], weight)
     np.testing.assert_allclose(player.p, oracle.p, rtol=rtol)
     return player
+
+
+class Drive(NamedTuple):
+    """What happened: the distribution, the arm and the epoch of every round, and the player at the end."""
+
+    p: np.ndarray
+    arms: np.ndarray
+    epochs: np.ndarray
+    player: Player
+
+    @property
+    def params(self):
+        return self.player.params
+
+    @property
+    def state(self):
+        return self.player.state
+
+
+def drive(policy, uniforms, losses, *, horizon=None, read=True, **replaced):
+    """Play ``losses`` (rounds × arms) on ``uniforms`` (one per round); ``replaced`` changes parameters.
+
+    ``read=False`` leaves the distributions unread, for speed.
+    """
+    rounds, n_arms = losses.shape
+    player = Player(policy, n_arms, horizon, **replaced)
+    p = np.full((rounds + 1, n_arms), np.nan)
+    arms, epochs = np.empty(rounds, dtype=int), np.empty(rounds, dtype=int)
+    for t in range(rounds):
+        if read:
+            p[t] = player.p
+        arms[t], observe, _, weight, epochs[t] = player.act(uniforms[t])
+        assert arms[t] == observe
+        assert player.update(observe, losses[t, observe], weight, int(epochs[t])) == 0
+    p[rounds] = player.p
+    return Drive(p, arms, epochs, player)
+
+
+def histories(rounds, *, n_arms=(2, 3, 5), seed=0):
+    """Uniforms and losses, binary and fractional, for several numbers of arms."""
+    rng = np.random.default_rng(seed)
+    for n in n_arms:
+        means = rng.uniform(0.1, 0.9, n)
+        yield rng.random(rounds), (rng.random((rounds, n)) < means).astype(float)
+        yield rng.random(rounds), rng.beta(2 * means, 2 * (1 - means), (rounds, n))
+
+
+def drawn(means, rounds, seed):
+    """Uniforms for the policy, and independent losses 0 or 1 with these means."""
+    rng = np.random.default_rng(seed)
+    return rng.random(rounds), (rng.random((rounds, len(means))) < means).astype(float)
+
+
+def regret_of_arms(result, means):
+    """The pseudo-regret of the arms that were played."""
+    means = np.asarray(means)
+    return float((means[result.arms] - means.min()).sum())

@@ -11,8 +11,8 @@ from scipy import stats
 import bothworlds as bw
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import init, update_once
-from driving import bernoulli, histories, regret, run
 from oracle import corrupted as oracle
+from playing import drawn, drive, histories, regret_of_arms
 
 
 def layer_probabilities(n):
@@ -25,7 +25,7 @@ def test_the_race_is_the_published_algorithm():
     emptied, lost = 0, 0
     for uniforms, losses in histories(400, n_arms=(2, 3, 4, 5), seed=8):
         k = losses.shape[1]
-        result = run(bw.EliminationRace(), uniforms, losses, horizon=400, width=0.25)
+        result = drive(bw.EliminationRace(), uniforms, losses, horizon=400, width=0.25)
         n_layers = result.params.n_layers
         assert n_layers == math.ceil(math.log2(400))
         weights = layer_probabilities(n_layers)
@@ -42,8 +42,8 @@ def test_the_race_is_the_published_algorithm():
 
 
 def test_layers_are_drawn_with_their_probabilities():
-    uniforms, losses = bernoulli([0.4, 0.5, 0.5], 20_000, seed=4)
-    result = run(bw.EliminationRace(), uniforms, losses, horizon=2**10, read=False)
+    uniforms, losses = drawn([0.4, 0.5, 0.5], 20_000, seed=4)
+    result = drive(bw.EliminationRace(), uniforms, losses, horizon=2**10, read=False)
     expected = layer_probabilities(10)
     counts = np.bincount(result.epochs, minlength=10)
     assert stats.chisquare(counts, expected * 20_000).pvalue > 1e-3
@@ -54,8 +54,8 @@ def test_layers_are_drawn_with_their_probabilities():
 
 def test_the_race_beats_uniform_play():
     means = [0.1, 0.9]
-    result = run(bw.EliminationRace(), *bernoulli(means, 20_000, seed=5), horizon=20_000, read=False)
-    assert regret(result, means) < 0.3 * 20_000 * 0.4
+    result = drive(bw.EliminationRace(), *drawn(means, 20_000, seed=5), horizon=20_000, read=False)
+    assert regret_of_arms(result, means) < 0.3 * 20_000 * 0.4
 
 
 def test_slow_layers_correct_the_fast_one():
@@ -63,7 +63,7 @@ def test_slow_layers_correct_the_fast_one():
     rng = np.random.default_rng(6)
     losses = (rng.random((40_000, 2)) < [0.1, 0.9]).astype(float)
     losses[:1500] = 1 - losses[:1500]
-    result = run(bw.EliminationRace(), rng.random(40_000), losses, horizon=40_000, read=False)
+    result = drive(bw.EliminationRace(), rng.random(40_000), losses, horizon=40_000, read=False)
     assert result.state.active[0] == 0.0
     assert (result.arms[-5000:] == 0).mean() > 0.9
 
@@ -92,7 +92,7 @@ def test_barbar_is_the_published_algorithm(constants):
     for uniforms, losses in histories(600, n_arms=(2, 3, 4, 5), seed=9):
         k = losses.shape[1]
         lam = (1024 if constants == "theory" else 1) * math.log(8 * k * 600 * math.log2(600))
-        result = run(bw.BARBAR(constants), uniforms, losses, horizon=600)
+        result = drive(bw.BARBAR(constants), uniforms, losses, horizon=600)
         assert result.params.samples == pytest.approx(lam, rel=1e-15)
         p, arms, epochs = oracle.barbar(uniforms, losses, result.params.samples)
         assert result.arms.tolist() == arms
@@ -110,13 +110,13 @@ def test_barbar_with_theory_constants_is_uniform_for_k_lambda_rounds():
 
 def test_barbar_beats_uniform_play():
     means = [0.1, 0.8, 0.8, 0.8]
-    result = run(bw.BARBAR(), *bernoulli(means, 10_000, seed=7), horizon=10_000, read=False)
-    assert regret(result, means) < 0.3 * 10_000 * (np.mean(means) - 0.1)
+    result = drive(bw.BARBAR(), *drawn(means, 10_000, seed=7), horizon=10_000, read=False)
+    assert regret_of_arms(result, means) < 0.3 * 10_000 * (np.mean(means) - 0.1)
 
 
 def test_barbar_does_not_use_feedback_from_an_old_epoch():
-    uniforms, losses = bernoulli([0.2, 0.6], 200, seed=8)
-    result = run(bw.BARBAR(), uniforms, losses, horizon=200)
+    uniforms, losses = drawn([0.2, 0.6], 200, seed=8)
+    result = drive(bw.BARBAR(), uniforms, losses, horizon=200)
     before = [part.copy() for part in result.state]
     assert result.epochs[-1] >= 1
     update_once(result.params, result.state, 0, 0.0, 1.0, 0)
@@ -125,7 +125,7 @@ def test_barbar_does_not_use_feedback_from_an_old_epoch():
 
 @pytest.mark.parametrize("kind", [bw.EliminationRace, bw.BARBAR])
 def test_one_arm(kind):
-    result = run(kind(), np.full(300, 0.5), np.full((300, 1), 0.4), horizon=300)
+    result = drive(kind(), np.full(300, 0.5), np.full((300, 1), 0.4), horizon=300)
     assert result.arms.tolist() == [0] * 300
     np.testing.assert_allclose(result.p, 1.0, rtol=1e-15)
 

@@ -7,8 +7,8 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgument
-from driving import bernoulli, histories, regret, run
 from oracle import stochastic as oracle
+from playing import drawn, drive, histories, regret_of_arms
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from oracle import stochastic as oracle
 def test_the_rounds_are_those_of_the_published_algorithm(policy, epsilon):
     for uniforms, losses in histories(300, seed=3):
         k = losses.shape[1]
-        result = run(policy, uniforms, losses)
+        result = drive(policy, uniforms, losses)
         p, arms = oracle.epsilon_greedy(uniforms, losses, lambda t, k=k: epsilon(t, k))
         assert result.arms.tolist() == arms
         np.testing.assert_allclose(result.p[:-1], p, rtol=1e-12)
@@ -33,21 +33,21 @@ def test_the_rounds_are_those_of_the_published_algorithm(policy, epsilon):
 
 def test_it_beats_uniform_play():
     means = [0.2, 0.5, 0.5, 0.6]
-    result = run(bw.EpsilonGreedy(), *bernoulli(means, 3000, seed=1), read=False)
-    assert regret(result, means) < 0.2 * 3000 * (np.mean(means) - 0.2)
+    result = drive(bw.EpsilonGreedy(), *drawn(means, 3000, seed=1), read=False)
+    assert regret_of_arms(result, means) < 0.2 * 3000 * (np.mean(means) - 0.2)
 
 
 def test_uniform_play_is_uniform_whatever_happens():
     for uniforms, losses in histories(300, seed=4):
         k = losses.shape[1]
-        result = run(bw.Uniform(), uniforms, losses)
+        result = drive(bw.Uniform(), uniforms, losses)
         assert (result.p == 1 / k).all()
         assert result.arms.tolist() == np.floor(uniforms * k).astype(int).tolist()
 
 
 @pytest.mark.parametrize("policy", [bw.EpsilonGreedy(), bw.EpsilonGreedy(0.1), bw.Uniform()], ids=repr)
 def test_one_arm(policy):
-    result = run(policy, np.full(4, 0.5), np.full((4, 1), 0.4))
+    result = drive(policy, np.full(4, 0.5), np.full((4, 1), 0.4))
     assert result.arms.tolist() == [0] * 4
     np.testing.assert_allclose(result.p, 1.0, rtol=1e-15)
 

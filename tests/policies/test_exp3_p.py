@@ -10,8 +10,8 @@ import pytest
 import bothworlds as bw
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import init, update_once
-from driving import bernoulli, histories, regret, run
 from oracle import switching as oracle
+from playing import drawn, drive, histories, regret_of_arms
 
 
 def floats(rows):
@@ -22,7 +22,7 @@ def floats(rows):
 def test_exp3p_is_the_published_algorithm(horizon, delta):
     rounds = min(horizon, 300)
     for uniforms, losses in histories(rounds, n_arms=(2, 3, 4, 5), seed=5):
-        result = run(bw.EXP3P(delta), uniforms, losses, horizon=horizon)
+        result = drive(bw.EXP3P(delta), uniforms, losses, horizon=horizon)
         p, arms, gains = oracle.exp3p(uniforms, losses, horizon, delta or 1 / horizon)
         assert result.arms.tolist() == arms
         np.testing.assert_allclose(result.p[:-1], floats(p), rtol=1e-9)
@@ -40,7 +40,7 @@ def test_exp3p_is_the_published_algorithm(horizon, delta):
 
 def test_every_arm_keeps_its_share_of_exploration():
     losses = np.tile([0.0, 1.0, 1.0], (500, 1))
-    result = run(bw.EXP3P(), np.random.default_rng(0).random(500), losses, horizon=500)
+    result = drive(bw.EXP3P(), np.random.default_rng(0).random(500), losses, horizon=500)
     gamma = 1.05 * math.sqrt(3 * math.log(3) / 500)
     assert result.p.min() >= gamma / 3 - 1e-15
     np.testing.assert_allclose(result.p.sum(axis=1), 1.0, rtol=1e-14)
@@ -48,9 +48,9 @@ def test_every_arm_keeps_its_share_of_exploration():
 
 def test_exp3p_beats_uniform_play():
     means = [0.1, 0.8, 0.8, 0.8]
-    result = run(bw.EXP3P(), *bernoulli(means, 8000, seed=2), horizon=8000, read=False)
-    assert regret(result, means) < 0.35 * 8000 * (np.mean(means) - 0.1)
-    assert regret(result, means) < 5.15 * math.sqrt(8000 * 4 * math.log(4 * 8000))
+    result = drive(bw.EXP3P(), *drawn(means, 8000, seed=2), horizon=8000, read=False)
+    assert regret_of_arms(result, means) < 0.35 * 8000 * (np.mean(means) - 0.1)
+    assert regret_of_arms(result, means) < 5.15 * math.sqrt(8000 * 4 * math.log(4 * 8000))
 
 
 # --- SAO ------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def flipping(rounds, n_arms, at, seed):
 def compare(uniforms, losses, log_beta):
     """Run SAO and its oracle side by side; what the oracle saw. log β is far below the theory's."""
     rounds = len(losses)
-    result = run(bw.SAO(), uniforms, losses, horizon=rounds, log_beta=log_beta)
+    result = drive(bw.SAO(), uniforms, losses, horizon=rounds, log_beta=log_beta)
     p, arms, stopped, switch = oracle.sao(uniforms, losses, log_beta, rounds, 1 / rounds)
     assert result.arms.tolist() == arms
     np.testing.assert_allclose(result.p[:-1], floats(p), rtol=1e-9)
@@ -117,7 +117,7 @@ def test_sao_on_random_losses_is_the_published_algorithm():
 
 def test_sao_with_its_own_constants_is_uniform_at_first_as_published():
     for uniforms, losses in histories(200, seed=7):
-        result = run(bw.SAO(), uniforms, losses, horizon=200)
+        result = drive(bw.SAO(), uniforms, losses, horizon=200)
         np.testing.assert_allclose(result.p, 1 / losses.shape[1], rtol=1e-14)
 
 
@@ -126,12 +126,12 @@ def test_sao_finds_the_best_arm_when_its_radius_allows_and_beats_uniform_play():
     rounds = 60_000
     losses = np.zeros((rounds, 2))
     losses[:, 1] = 1.0
-    result = run(bw.SAO(), np.random.default_rng(3).random(rounds), losses, horizon=rounds, read=False)
+    result = drive(bw.SAO(), np.random.default_rng(3).random(rounds), losses, horizon=rounds, read=False)
     x = 2 * 4 * math.log(rounds)  # K·log β
     earliest = next(t for t in range(1, rounds) if 6 * math.sqrt(4 * x / t + 5 * (x / t) ** 2) < 1.1)
     assert earliest < result.state.stopped[1] < 2 * earliest
     assert result.epochs.max() == 0
-    assert regret(result, [0.0, 1.0]) < 0.75 * rounds / 2
+    assert regret_of_arms(result, [0.0, 1.0]) < 0.75 * rounds / 2
 
 
 def test_log_beta():
@@ -141,7 +141,7 @@ def test_log_beta():
 
 def test_feedback_from_before_the_switch_is_not_used_after_it():
     uniforms, losses = next(histories(200, n_arms=(3,), seed=6))
-    result = run(bw.SAO(), uniforms, losses, horizon=200, log_beta=0.02)
+    result = drive(bw.SAO(), uniforms, losses, horizon=200, log_beta=0.02)
     assert result.epochs[-1] == 1
     before = result.state.exp3p.gains.copy()
     update_once(result.params, result.state, 0, 1.0, 0.3, 0)
@@ -162,7 +162,7 @@ def test_saos_estimates_can_be_read_in_both_phases():
 
 @pytest.mark.parametrize("kind", [bw.EXP3P, bw.SAO])
 def test_one_arm(kind):
-    result = run(kind(), np.full(6, 0.5), np.full((6, 1), 0.4), horizon=6)
+    result = drive(kind(), np.full(6, 0.5), np.full((6, 1), 0.4), horizon=6)
     assert result.arms.tolist() == [0] * 6
     np.testing.assert_allclose(result.p, 1.0, rtol=1e-15)
 

@@ -10,8 +10,8 @@ import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies import kl
-from driving import bernoulli, histories, regret, run
 from oracle import stochastic as oracle
+from playing import drawn, drive, histories, regret_of_arms
 
 
 @entry
@@ -61,7 +61,7 @@ def test_the_bound_on_losses_is_the_published_bound_on_rewards(reward, level):
 @pytest.mark.parametrize("c", [0.0, 3.0])
 def test_arms_are_those_of_the_published_algorithm(c):
     for uniforms, losses in histories(300, seed=1):
-        result = run(bw.KLUCB(c), uniforms, losses)
+        result = drive(bw.KLUCB(c), uniforms, losses)
         assert result.arms.tolist() == oracle.kl_ucb(losses, c)
         assert (result.p[np.arange(300), result.arms] == 1.0).all()
         assert (result.p.sum(axis=1) == 1.0).all()
@@ -69,14 +69,14 @@ def test_arms_are_those_of_the_published_algorithm(c):
 
 def test_it_beats_uniform_play_and_ucb1():
     means = [0.1, 0.2, 0.3, 0.3]
-    data = bernoulli(means, 5000, seed=3)
-    mine = regret(run(bw.KLUCB(), *data, read=False), means)
+    data = drawn(means, 5000, seed=3)
+    mine = regret_of_arms(drive(bw.KLUCB(), *data, read=False), means)
     assert mine < 0.1 * 5000 * (np.mean(means) - 0.1)
-    assert mine < 0.5 * regret(run(bw.UCB1(), *data, read=False), means)
+    assert mine < 0.5 * regret_of_arms(drive(bw.UCB1(), *data, read=False), means)
 
 
 def test_one_arm():
-    result = run(bw.KLUCB(), np.full(5, 0.5), np.ones((5, 1)))
+    result = drive(bw.KLUCB(), np.full(5, 0.5), np.ones((5, 1)))
     assert result.arms.tolist() == [0] * 5
 
 

@@ -14,8 +14,8 @@ from bothworlds.policies.base import act_once, init, update_once
 from bothworlds.policies.beta import probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
 from bothworlds.variates import sample_beta
-from driving import bernoulli, histories, regret, run
 from oracle import stochastic as oracle
+from playing import drawn, drive, histories, regret_of_arms
 
 
 @entry
@@ -92,7 +92,7 @@ def test_arms_are_drawn_with_these_probabilities(ones, zeros):
 
 def test_arms_and_posteriors_are_those_of_the_published_algorithm():
     for uniforms, losses in histories(150, seed=2):
-        result = run(bw.Thompson(), uniforms, losses)
+        result = drive(bw.Thompson(), uniforms, losses)
         arms, posteriors = oracle.thompson(uniforms, losses)
         assert result.arms.tolist() == arms
         for t in (0, 5, 149):
@@ -138,16 +138,16 @@ def test_zero_and_one_are_never_rounded():
 
 def test_it_beats_uniform_play():
     means = [0.3, 0.5, 0.5, 0.6]
-    result = run(bw.Thompson(), *bernoulli(means, 3000, seed=5), read=False)
-    assert regret(result, means) < 0.15 * 3000 * (np.mean(means) - 0.3)
+    result = drive(bw.Thompson(), *drawn(means, 3000, seed=5), read=False)
+    assert regret_of_arms(result, means) < 0.15 * 3000 * (np.mean(means) - 0.3)
 
 
 def test_fractional_losses_are_learned():
     rng = np.random.default_rng(6)
     means = np.array([0.6, 0.4, 0.6])
     losses = np.clip(means + 0.2 * (rng.random((3000, 3)) - 0.5), 0, 1)
-    result = run(bw.Thompson(), rng.random(3000), losses, read=False)
-    assert regret(result, means) < 0.3 * 3000 * (means.mean() - 0.4)
+    result = drive(bw.Thompson(), rng.random(3000), losses, read=False)
+    assert regret_of_arms(result, means) < 0.3 * 3000 * (means.mean() - 0.4)
 
 
 def test_a_bandit_reports_the_probability_of_its_pull():
@@ -177,7 +177,7 @@ def test_replay_equals_live_play():
 
 
 def test_one_arm():
-    result = run(bw.Thompson(), np.full(4, 0.5), np.full((4, 1), 0.4))
+    result = drive(bw.Thompson(), np.full(4, 0.5), np.full((4, 1), 0.4))
     assert result.arms.tolist() == [0] * 4
     assert result.p.tolist() == [[1.0]] * 5
 
