@@ -199,3 +199,19 @@ def delay(kind, mean, longest, uniform):
             n += 1
         return n
     return min(longest, math.floor(mean * ((1 - uniform) ** -0.5 - 1)))
+
+
+def logged(actions, propensities, arms, uniforms):
+    """The rows that answer these arms: read on, keep a match with probability (smallest)/(its own)."""
+    n, smallest = len(actions), min(propensities)
+    position = int(uniforms[0][1] * n)
+    left, rows = n, []
+    for arm, u in zip(arms, uniforms, strict=True):
+        for tries in range(1, n + 2):
+            if left == 0:
+                return rows
+            row, position, left = position % n, position + 1, left - 1
+            if actions[row] == arm and draws.expand(u[0], tries) < smallest / propensities[row]:
+                rows.append(row)
+                break
+    return rows

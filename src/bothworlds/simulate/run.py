@@ -26,6 +26,7 @@ from bothworlds.simulate.engine import (
     UNSOLVED,
     AtOnce,
     Record,
+    cut_record,
     new_record,
     no_record,
     play_block,
@@ -66,6 +67,7 @@ class _Job:
             ended, t, loss = play_block.compiled(*arguments.values())
             if ended == BAD_LOSS:
                 if isinstance(_inner(self.environment), Logged) and np.isnan(loss):
+                    record = cut_record(record, t - 1)
                     break
                 raise InvalidArgument(
                     f"losses must be in [0, 1], got {loss} from {self.environment!r} in round {t}"
