@@ -117,7 +117,8 @@ def test_is_a_value(world):
 @each_world()
 def test_a_pickled_environment_is_the_same_world(world):
     twin = pickle.loads(pickle.dumps(world.environment))
-    assert same(play(world), play(world._replace(environment=twin)))
+    for mine, theirs in zip(world.environment.parameters(50), twin.parameters(50), strict=True):
+        assert np.array_equal(mine, theirs)
 
 
 @each_world()
