@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,8 +34,8 @@ END, LENGTH, LEVEL = 0, 1, 2
 class StochasticallyConstrained(Environment):
     """Bernoulli losses whose means jump between (0, Δ) and (1−Δ, 1), in phases that grow exponentially.
 
-    The first ``optimal`` arms are better by Δ in every single round, but all means move together: in odd
-    phases they are 0 and Δ, in even phases 1−Δ and 1. Phase n lasts ⌈growth^n⌉ rounds, n = 0, 1, …. An
+    The first ``optimal`` arms are better by Δ in every single round, but all means move together: in phases
+    0, 2, 4, … they are 0 and Δ, in phases 1, 3, 5, … they are 1−Δ and 1. Phase n lasts ⌈growth^n⌉ rounds. An
     average over the past is dominated by the last phases, which misleads UCB1 and Thompson sampling.
 
     Construction: Zimmert and Seldin (2021), Section 7; growth 1.6 as in their JMLR version.
@@ -82,7 +81,7 @@ def _(
     s = world.scalars
     if t > s[END]:
         s[LENGTH] *= env.growth
-        s[END] += math.ceil(s[LENGTH])
+        s[END] += np.ceil(s[LENGTH])  # a float: a phase may be longer than any integer
         s[LEVEL] = 1.0 - env.gap if s[LEVEL] == 0.0 else 0.0
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.environments.base import Environment, cost_of, loss_of, open_world, prepare, watches
+from bothworlds.environments.delayed import Delayed
 from bothworlds.errors import InvalidArgument
 
 STRATEGIES = ("front", "targeted", "adaptive", "inside")
@@ -61,7 +62,8 @@ class Corrupted(Environment):
     Parameters
     ----------
     base:
-        An environment with fixed gaps.
+        An environment with fixed gaps, neither Corrupted nor Delayed. (Delay what is corrupted, not the
+        other way round.)
     budget:
         C ≥ 0.
     strategy:
@@ -77,6 +79,12 @@ class Corrupted(Environment):
     def __post_init__(self) -> None:
         if not isinstance(self.base, Environment) or self.base.gaps is None:
             raise InvalidArgument(f"base must be an environment with fixed gaps, got {self.base!r}")
+        if isinstance(self.base, Corrupted):
+            raise InvalidArgument(f"base must not be Corrupted itself, got {self.base!r}")
+        if isinstance(self.base, Delayed):
+            raise InvalidArgument(
+                f"base must not be Delayed, got {self.base!r}; write Delayed(Corrupted(...), ...)"
+            )
         _check.number("budget", self.budget, at_least=0.0)
         _check.one_of("strategy", self.strategy, STRATEGIES)
         if self.strategy == "inside" and len(self.base.optimal_arms or ()) < 2:

@@ -74,8 +74,9 @@ class Logged(Environment):
 
     def __post_init__(self) -> None:
         rewards = _check.vector("rewards", self.rewards, at_least=0.0, at_most=1.0)
-        n = self.n_arms or int(np.max(self.actions, initial=0)) + 1
-        actions = _check.indices("actions", self.actions, below=_check.integer("n_arms", n, at_least=1))
+        n = _check.integer("n_arms", self.n_arms, at_least=0)
+        actions = _check.indices("actions", self.actions, below=n or 2**31)
+        n = n or int(np.max(actions, initial=0)) + 1
         if actions.size != rewards.size or actions.size == 0:
             raise InvalidArgument(
                 "actions and rewards must have the same, positive length, "

@@ -83,7 +83,7 @@ class Drifting(Environment):
         _check.integer("n_arms", self.n_arms, at_least=1)
         _check.number("period", self.period, above=0.0)
         level = _check.number("level", self.level, at_least=0.0, at_most=1.0)
-        room = min(level, 1.0 - level)
+        room = min(level, 1.0 - level) * (1 + 1e-12)  # 1 − 0.9 falls short of 0.1 by rounding
         _check.number(
             "amplitude", self.amplitude, at_least=0.0, at_most=room, fix="means must stay in [0, 1]"
         )

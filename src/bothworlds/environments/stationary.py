@@ -277,6 +277,10 @@ class Discrete(Stationary):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", check_means("values", self.values))
+        if not isinstance(self.probabilities, Sequence | np.ndarray):
+            raise InvalidArgument(
+                f"probabilities must be a sequence with one row per arm, got {self.probabilities!r}"
+            )
         rows = []
         for i, row in enumerate(self.probabilities):
             p = _check.vector(f"probabilities[{i}]", row, size=len(self.values), at_least=0.0)
@@ -289,8 +293,9 @@ class Discrete(Stationary):
 
     def mean_losses(self) -> FloatArray:
         """Σ value·probability."""
-        means: FloatArray = np.array(self.probabilities) @ np.array(self.values)
-        return means
+        # correctly rounded: arms that are alike get the very same mean, so none of them seems suboptimal
+        products = np.array(self.probabilities) * np.array(self.values)
+        return np.array([math.fsum(row) for row in products])
 
     def parameters(self, horizon: int) -> DiscreteParameters:
         """Values, cumulative probabilities and gaps."""

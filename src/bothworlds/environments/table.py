@@ -70,7 +70,7 @@ class LossTable(Environment):
     draws: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        table = check_table("losses", self.losses)
+        table = check_table("losses", self.losses).copy()  # the caller may go on writing to theirs
         table.flags.writeable = False
         object.__setattr__(self, "losses", table)
 
@@ -83,15 +83,19 @@ class LossTable(Environment):
 
             columns = parquet.read_table(file)
             return cls(np.column_stack([column.to_numpy() for column in columns.columns]))
-        with file.open(newline="", encoding="utf-8") as stream:
-            rows = [row for row in csv.reader(stream) if row]
-        start = 0 if rows and _numeric(rows[0]) else 1
-        for number, row in enumerate(rows[start:], start + 1):
-            if not _numeric(row) or len(row) != len(rows[start]):
+        with file.open(newline="", encoding="utf-8-sig") as stream:  # spreadsheets put a mark in front
+            reader = csv.reader(stream)
+            rows = [(reader.line_num, row) for row in reader if row]
+        if rows and not any(_numeric([cell]) for cell in rows[0][1]):
+            del rows[0]  # a header; a row with a single number in it is data, if perhaps bad data
+        for line, row in rows:
+            if not _numeric(row) or len(row) != len(rows[0][1]):
                 raise InvalidArgument(
-                    f"{file}, line {number}: expected {len(rows[start])} numbers, got {','.join(row)!r:.60}"
+                    f"{file}, line {line}: expected {len(rows[0][1])} numbers, got {','.join(row)!r:.60}"
                 )
-        return cls(np.array(rows[start:], dtype=np.float64))
+        if not rows:
+            raise InvalidArgument(f"{file} must hold at least one row of losses, got none")
+        return cls(np.array([row for _, row in rows], dtype=np.float64))
 
     @property
     def n_arms(self) -> int:

@@ -51,6 +51,18 @@ def new_record(rounds: int, n_arms: int) -> Record:
     return Record(np.empty(shape), np.empty(shape), np.empty(shape), arms[0], arms[1], np.empty(rounds))
 
 
+def cut_record(record: Record, rounds: int) -> Record:
+    """The first rounds of a record (and the state after them), for a run that ended early."""
+    return Record(
+        record.p[: rounds + 1],
+        record.rates[: rounds + 1],
+        record.estimates[: rounds + 1],
+        record.arms[:rounds],
+        record.observed[:rounds],
+        record.losses[:rounds],
+    )
+
+
 @generic
 def deliver(
     delay: Any,

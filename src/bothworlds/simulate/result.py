@@ -62,17 +62,20 @@ class Run:
         return int(self.kept.shape[1])
 
     def summary(self) -> list[tuple[str, float, float, float, float]]:
-        """Label, mean final regret, two standard errors, median and largest, best policy first."""
+        """Label, mean final regret, two standard errors, median and largest, best policy first.
+
+        NaN where a log ended before the horizon; such policies come last.
+        """
         rows = []
         for label, final in zip(self.labels, self.regret[:, :, -1], strict=True):
             n = final.size
             error = 2.0 * float(np.std(final, ddof=1)) / np.sqrt(n) if n > 1 else float("nan")
             rows.append((label, float(final.mean()), error, float(np.median(final)), float(final.max())))
-        return sorted(rows, key=lambda row: row[1])
+        return sorted(rows, key=lambda row: (np.isnan(row[1]), row[1]))
 
     def table(self) -> str:
         """The summary as text."""
-        width = max(len(label) for label in self.labels)
+        width = max(len(label) for label in ("policy", *self.labels))
         lines = [
             f"Regret after {self.horizon:,} rounds in {self.environment!r}, {self.replications} replications",
             f"{'policy':<{width}}  {'mean':>10}  {'± 2 SE':>8}  {'median':>10}  {'largest':>10}",

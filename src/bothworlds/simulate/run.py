@@ -26,6 +26,7 @@ from bothworlds.simulate.engine import (
     UNSOLVED,
     AtOnce,
     Record,
+    cut_record,
     new_record,
     no_record,
     play_block,
@@ -36,7 +37,7 @@ from bothworlds.simulate.trace import Trace
 
 BLOCK = 8192  # rounds per call of the kernel: bounds the memory of a run, and how long Ctrl-C takes
 TRACE_LIMIT = 4e9  # bytes
-POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM = range(3)
+POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class _Job:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
         kept = np.full((self.marks.size, N_KEPT), np.nan)
         record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
-        randoms = [rng.stream(self.seed, stream, self.replication) for stream in range(3)]
+        randoms = [rng.stream(self.seed, stream, self.replication) for stream in range(4)]
         arguments = self.arguments(kept, record)
         for before in range(0, self.horizon, self.block):
             if stop.is_set():
@@ -66,6 +67,7 @@ class _Job:
             ended, t, loss = play_block.compiled(*arguments.values())
             if ended == BAD_LOSS:
                 if isinstance(_inner(self.environment), Logged) and np.isnan(loss):
+                    record = cut_record(record, t - 1)
                     break
                 raise InvalidArgument(
                     f"losses must be in [0, 1], got {loss} from {self.environment!r} in round {t}"
@@ -101,14 +103,17 @@ class _Job:
 
     @property
     def columns(self) -> int:
-        """Uniforms of the world per round: at least one, and one more for the delay."""
-        return max(1, _inner(self.environment).draws) + isinstance(self.environment, Delayed)
+        """Uniforms of the world per round, without that of the delay: at least one."""
+        return max(1, _inner(self.environment).draws)
 
     def fill(self, arguments: dict[str, Any], randoms: list[Any], before: int, rounds: int) -> None:
         """The random numbers (and, for a world written in Python, the losses) of the next block."""
         arguments["before"] = before
         arguments["policy_uniforms"] = randoms[POLICY_STREAM].random((rounds, self.policy.draws))
-        arguments["world_uniforms"] = randoms[WORLD_STREAM].random((rounds, self.columns))
+        uniforms = randoms[WORLD_STREAM].random((rounds, self.columns))
+        if isinstance(self.environment, Delayed):  # a stream of its own: the losses are those of the base
+            uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].random((rounds, 1))])
+        arguments["world_uniforms"] = uniforms
         inner = _inner(self.environment)
         if isinstance(inner, PythonEnvironment):
             arguments["env"] = inner.block(randoms[PYTHON_STREAM], before, before + rounds)
@@ -229,6 +234,8 @@ def _label(policies: Any) -> dict[str, Policy]:
         policies = [policies]
     if isinstance(policies, Mapping):
         labelled = {str(name): require_policy(policy) for name, policy in policies.items()}
+        if len(labelled) < len(policies):
+            raise InvalidArgument(f"policies must have distinct labels, got {list(policies)!r:.60}")
     elif isinstance(policies, (str, bytes)) or not hasattr(policies, "__iter__"):
         raise InvalidArgument(f"policies must be a policy, a list of them, or a mapping, got {policies!r}")
     else:

@@ -1,0 +1,60 @@
+"""Adversaries that read the distribution, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bothworlds as bw
+from bothworlds import environments as en
+from bothworlds.environments.base import loss_of, open_world, prepare, watches
+
+
+def losses(environment, p):
+    params = environment.parameters(10)
+    world = open_world(params)
+    assert watches(params)
+    prepare(params, world, 1, np.array(p), np.array([0.5]))
+    return [loss_of(params, world, 1, i, np.array([0.5])) for i in range(environment.n_arms)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "p", "expected"),
+    [
+        (en.ThresholdAdversary, [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0]),
+        (en.ThresholdAdversary, [0.26, 0.24, 0.25, 0.25], [1, 0, 0, 0]),
+        (en.ThresholdAdversary, [0.4, 0.0, 0.2, 0.4], [1, 0, 0, 1]),
+        (en.ThresholdAdversary, [0.1 + 0.2 - 0.05, 0.25, 0.25, 0.25], [0, 0, 0, 0]),  # above ¼ by rounding
+        (en.FavouriteAttack, [0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0]),
+        (en.FavouriteAttack, [0.2, 0.3, 0.3, 0.2], [0, 1, 0, 0]),
+        (en.FavouriteAttack, [0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1]),
+        (en.DeterministicKiller, [0.0, 0.0, 1.0, 0.0], [0, 0, 1, 0]),
+        (en.DeterministicKiller, [0.001, 0.0, 0.999, 0.0], [0, 0, 0, 0]),
+        (en.DeterministicKiller, [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0]),
+    ],
+)
+def test_the_rule(kind, p, expected):
+    assert losses(kind(n_arms=4), p) == expected
+
+
+@pytest.mark.parametrize("kind", [en.DeterministicKiller, en.FavouriteAttack, en.ThresholdAdversary])
+def test_a_deterministic_policy_loses_every_round(kind):
+    horizon, n_arms = 1000, 4
+    run = bw.simulate(bw.UCB1(), kind(n_arms=n_arms), horizon=horizon, seed=1, trace=True)
+    trace = run.traces[0][0]
+    assert (trace.losses == 1.0).all()
+    regret = run.regret[0, 0, -1]
+    assert regret >= horizon * (1 - 1 / n_arms)
+    assert regret == horizon - np.bincount(trace.played, minlength=n_arms).min()
+
+
+def test_the_killer_never_touches_a_policy_that_randomises():
+    run = bw.simulate(bw.TsallisINF(), en.DeterministicKiller(n_arms=4), horizon=1000, replications=3)
+    assert not run.losses.any()
+    assert not run.regret.any()
+
+
+def test_attacking_the_favourite_keeps_tsallis_inf_within_its_bound():
+    run = bw.simulate(bw.TsallisINF(), en.FavouriteAttack(n_arms=4), horizon=1000, replications=4)
+    assert run.losses[..., -1].min() > 200
+    assert run.regret[..., -1].mean() <= 4 * np.sqrt(4 * 1000) + 1

@@ -1,0 +1,141 @@
+"""Arguments that are refused: each message names the argument, its value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import bothworlds as bw
+from bothworlds import environments as en
+from bothworlds.errors import InvalidArgument
+
+BASE = en.Bernoulli(n_arms=3, gap=0.5)
+
+DESIGNS = [
+    ({"n_arms": 0, "gap": 0.5}, r"n_arms must be at least 1, got 0"),
+    ({"n_arms": 2.5, "gap": 0.5}, r"n_arms must be an integer, got 2.5"),
+    ({"n_arms": 3, "gap": 0.0}, r"gap must be a finite number above 0 and at most 1, got 0.0"),
+    ({"n_arms": 3, "gap": 1.01}, r"gap must be a finite number above 0 and at most 1, got 1.01"),
+    ({"n_arms": 3, "gap": math.nan}, r"gap must be a finite number .*, got nan"),
+    ({"n_arms": 3, "gap": "big"}, r"gap must be a finite number .*, got 'big'"),
+]
+OPTIMAL = [
+    ({"n_arms": 3, "gap": 0.5, "optimal": 0}, r"optimal must be at least 1, got 0"),
+    ({"n_arms": 3, "gap": 0.5, "optimal": 4}, r"optimal must be at most the number of arms, 3, got 4"),
+]
+REFUSED = [
+    *(
+        (kind, *case)
+        for kind in (en.Bernoulli, en.StochasticallyConstrained, en.Switching)
+        for case in DESIGNS
+    ),
+    *((kind, *case) for kind in (en.Bernoulli, en.StochasticallyConstrained) for case in OPTIMAL),
+    (en.Bernoulli, {}, r"Bernoulli needs either means=\[...\], or n_arms=... and gap=..., got Bernoulli\(\)"),
+    (en.Bernoulli, {"means": [0.5], "gap": 0.1}, r"Bernoulli needs either means=.* got Bernoulli\(means="),
+    (en.Bernoulli, {"means": []}, r"means must hold at least one arm, got an empty sequence"),
+    (en.Bernoulli, {"means": [0.5, 1.5]}, r"means\[1\] must be finite and .* at most 1, got 1.5"),
+    (en.Bernoulli, {"means": [0.5], "n_arms": 2}, r"n_arms must be the number of means, 1, got 2"),
+    (
+        en.Bernoulli,
+        {"n_arms": 2, "gap": 0.5, "level": 0.1},
+        r"level must leave room .*, got level=0.1, gap=0.5",
+    ),
+    (en.Bernoulli, {"n_arms": 2, "gap": 0.5, "level": 2}, r"level must be a finite number .*, got 2.0"),
+    (en.Minimax, {"n_arms": 0}, r"n_arms must be at least 1, got 0"),
+    (en.Beta, {"means": [0.5, -0.1]}, r"means\[1\] must be finite and at least 0 .*, got -0.1"),
+    (
+        en.Beta,
+        {"means": [0.5, 0.05]},
+        r"concentration must be .* at least 20, got 10.0; both shape parameters",
+    ),
+    (en.Beta, {"means": [0.5, 0.0]}, r"concentration must be .* at least inf, got 10.0; both shape"),
+    (en.TruncatedNormal, {"locations": [2.0]}, r"locations\[0\] must be .* at most 1, got 2.0"),
+    (
+        en.TruncatedNormal,
+        {"locations": [0.5], "scale": 0},
+        r"scale must be .* above 0 and at most 1, got 0.0",
+    ),
+    (en.TruncatedNormal, {"locations": [0.5], "scale": 2}, r"scale must be .* at most 1, got 2.0"),
+    (en.Discrete, {"values": [2], "probabilities": [[1]]}, r"values\[0\] must be .* at most 1, got 2.0"),
+    (en.Discrete, {"values": [0, 1], "probabilities": []}, r"probabilities must hold at least one arm"),
+    (en.Discrete, {"values": [0, 1], "probabilities": 5}, r"probabilities must be a sequence .*, got 5"),
+    (
+        en.Discrete,
+        {"values": [0, 1], "probabilities": [[1]]},
+        r"probabilities\[0\] must be .* of length 2, got",
+    ),
+    (
+        en.Discrete,
+        {"values": [0, 1], "probabilities": [[0.5, 0.5], [0.5, 0.4]]},
+        r"\[1\] must sum to 1, got 0.9",
+    ),
+    (
+        en.Discrete,
+        {"values": [0, 1], "probabilities": [[1.5, -0.5]]},
+        r"probabilities\[0\]\[1\] must be .*-0.5",
+    ),
+    (
+        en.StochasticallyConstrained,
+        {"n_arms": 3, "gap": 0.5, "growth": 1},
+        r"growth must be .* above 1, got 1.0",
+    ),
+    (en.Switching, {"n_arms": 3, "gap": 0.5, "period": 0}, r"period must be at least 1, got 0"),
+    (en.Drifting, {"n_arms": 0, "period": 5}, r"n_arms must be at least 1, got 0"),
+    (en.Drifting, {"n_arms": 2, "period": 0}, r"period must be a finite number above 0, got 0.0"),
+    (en.Drifting, {"n_arms": 2, "period": 5, "level": 2}, r"level must be .* at most 1, got 2.0"),
+    (
+        en.Drifting,
+        {"n_arms": 2, "period": 5, "level": 0.2},
+        r"amplitude .* at most 0.2, got 0.4; means must stay",
+    ),
+    *(
+        (kind, {"n_arms": 1}, r"n_arms must be at least 2, got 1")
+        for kind in (en.ThresholdAdversary, en.FavouriteAttack, en.DeterministicKiller)
+    ),
+    (en.Corrupted, {"base": 3, "budget": 1}, r"base must be an environment with fixed gaps, got 3"),
+    (en.Corrupted, {"base": en.Minimax(n_arms=2), "budget": 1}, r"fixed gaps, got Minimax\(n_arms=2\)"),
+    (en.Corrupted, {"base": BASE, "budget": -1}, r"budget must be a finite number at least 0, got -1.0"),
+    (en.Corrupted, {"base": BASE, "budget": math.inf}, r"budget must be a finite number at least 0, got inf"),
+    (
+        en.Corrupted,
+        {"base": BASE, "budget": 1, "strategy": "back"},
+        r"strategy must be one of 'front', .*'back'",
+    ),
+    (
+        en.Corrupted,
+        {"base": BASE, "budget": 1, "strategy": "inside"},
+        r"at least two optimal arms .*, got Bern",
+    ),
+    (
+        en.Delayed,
+        {"base": None, "mean": 1},
+        r"base must be an environment that is not Delayed itself, got None",
+    ),
+    (en.Delayed, {"base": en.Delayed(BASE, 1), "mean": 1}, r"not Delayed itself, got Delayed\(Bernoulli"),
+    (en.Delayed, {"base": BASE, "mean": -1}, r"mean must be .* at least 0 and at most 100000, got -1.0"),
+    (en.Delayed, {"base": BASE, "mean": 5, "longest": 4}, r"mean must be .* at most 4, got 5.0"),
+    (en.Delayed, {"base": BASE, "mean": 1.5}, r"mean must be a whole number for kind='fixed', got 1.5"),
+    (en.Delayed, {"base": BASE, "mean": 1, "kind": "late"}, r"kind must be one of 'fixed', .*, got 'late'"),
+    (en.Delayed, {"base": BASE, "mean": 1, "longest": -1}, r"longest must be at least 0, got -1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "message"), REFUSED, ids=[f"{kind.__name__}-{list(a)}" for kind, a, _ in REFUSED]
+)
+def test_refused_with_name_value_and_range(kind, arguments, message):
+    with pytest.raises(InvalidArgument, match=message):
+        kind(**arguments)
+
+
+@pytest.mark.parametrize("kind", [en.Environment, en.PythonEnvironment])
+def test_abstract_environments_cannot_be_made(kind):
+    with pytest.raises(TypeError, match="abstract"):
+        kind()
+
+
+def test_a_single_arm_is_no_contest():
+    run = bw.simulate(bw.TsallisINF(), en.Bernoulli(means=[0.5]), horizon=20, seed=1)
+    assert not run.regret.any()
+    assert 0 < run.losses[0, 0, -1] < 20
