@@ -23,10 +23,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
@@ -45,7 +44,8 @@ _PACKAGE = Path(__file__).parent
 
 # Functions that numba has not been told about yet, each with the rule that picks its implementation.
 _pending: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
-_outside: set[Path] = set()  # files outside the package that registered an implementation
+# Implementations that live outside the package: the files they are in, for each type they are chosen by.
+_outside: dict[type, set[Path]] = {}
 _lock = threading.RLock()
 
 
@@ -93,7 +93,7 @@ def generic(default: Callable[P, R]) -> _GenericFunction[P, R]:
             implementations[kind] = implementation
             path = Path(implementation.__code__.co_filename)
             if _PACKAGE not in path.parents:
-                _outside.add(path)
+                _outside.setdefault(kind, set()).add(path)
             return implementation
 
         return decorate
@@ -159,8 +159,7 @@ def _hash(paths: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(str(path).encode())
-        # what was typed at a prompt has no file to compare: it never matches
-        digest.update(path.read_bytes() if path.is_file() else os.urandom(16))
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -191,31 +190,69 @@ def _user() -> str:
     return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
 
 
+def _classes(kind: Any) -> Iterator[type]:
+    """The ``NamedTuple`` classes in a numba type, however deep."""
+    if hasattr(kind, "instance_class"):
+        yield kind.instance_class
+    for part in getattr(kind, "types", ()):
+        yield from _classes(part)
+
+
 def _disk_cache(function: Callable[..., Any]) -> Any:
+    """A cache for numba: kernels of the package in one folder, those of each set of other files in their own.
+
+    An index that names a class of the user's must never be read by a program that cannot import it, and
+    a policy that was edited must never meet the code of its earlier self.
+    """
     from numba.core import caching  # noqa: PLC0415
 
-    class Locator(caching._CacheLocator):  # type: ignore[misc]
-        def get_cache_path(self) -> str:
-            return str(cache_directory())
+    def cache_in(folder: Path) -> Any:
+        class Locator(caching._CacheLocator):  # type: ignore[misc]
+            def get_cache_path(self) -> str:
+                return str(folder)
 
-        def get_source_stamp(self) -> str:
-            return source_hash()
+            def get_source_stamp(self) -> str:
+                return source_hash()
 
-        def get_disambiguator(self) -> str:
-            return function.__module__
+            def get_disambiguator(self) -> str:
+                return function.__module__
 
-        @classmethod
-        def from_function(cls, py_func: Any, py_file: str) -> Locator:
-            return cls()
+            @classmethod
+            def from_function(cls, py_func: Any, py_file: str) -> Locator:
+                return cls()
 
-    class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes = (Locator,)
+        class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+            _locator_classes = (Locator,)
 
-    class Cache(caching.FunctionCache):  # type: ignore[misc]
-        _impl_class = Implementation
+        class Cache(caching.FunctionCache):  # type: ignore[misc]
+            _impl_class = Implementation
 
-        def _index_key(self, sig: Any, codegen: Any) -> Any:
-            # A policy written outside the package must not meet the code of its earlier self.
-            return (*super()._index_key(sig, codegen), sys.implementation.cache_tag, _hash(list(_outside)))
+        return Cache(function)
 
-    return Cache(function)
+    class Router(caching.NullCache):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.caches: dict[Path, Any] = {}
+
+        def choose(self, signature: Any) -> Any:
+            kinds = {kind for argument in signature for kind in _classes(argument)}
+            files = {path for kind in kinds for path in _outside.get(kind, ())}
+            if not all(path.is_file() for path in files):
+                return None  # typed at a prompt: nothing to compare with next time
+            folder = cache_directory() / _hash(sorted(files)) if files else cache_directory()
+            if folder not in self.caches:
+                self.caches[folder] = cache_in(folder)
+            return self.caches[folder]
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            cache = self.choose(sig)
+            try:
+                return None if cache is None else cache.load_overload(sig, target_context)
+            except (ImportError, AttributeError):
+                return None  # the same file under another module name
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            cache = self.choose(sig)
+            if cache is not None:
+                cache.save_overload(sig, data)
+
+    return Router()

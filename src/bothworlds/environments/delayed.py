@@ -25,6 +25,9 @@ class DelayParameters(NamedTuple):
     longest: int
 
 
+AT_ONCE = DelayParameters(FIXED, 0.0, 0)
+
+
 @dataclass(frozen=True, repr=False)
 class Delayed(Environment):
     """Another environment whose feedback arrives after a random number of rounds.

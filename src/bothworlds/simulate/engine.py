@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, IntArray, entry, generic
+from bothworlds._jit import FloatArray, IntArray, entry, kernel
 from bothworlds.environments.base import benchmark, cost_of, loss_of, prepare, watches
 from bothworlds.environments.delayed import DelayParameters, Mailbox, post
 from bothworlds.policies.base import act, distribution, inspect, update
@@ -22,10 +22,6 @@ N_TALLY = 4
 # what is kept at a checkpoint
 REGRET, CLEAN_REGRET, LOSS = range(3)
 N_KEPT = 3
-
-
-class AtOnce(NamedTuple):
-    """Feedback without delay."""
 
 
 class Record(NamedTuple):
@@ -63,25 +59,8 @@ def cut_record(record: Record, rounds: int) -> Record:
     )
 
 
-@generic
+@kernel
 def deliver(
-    delay: Any,
-    box: Mailbox,
-    params: Any,
-    state: Any,
-    t: int,
-    observe: int,
-    loss: float,
-    weight: float,
-    epoch: int,
-    uniform: float,
-) -> int:
-    """Hand the feedback of round t to the policy, now or when it is due. Returns the solver's status."""
-    return update(params, state, observe, loss, weight, epoch)
-
-
-@deliver.register(DelayParameters)
-def _(
     delay: DelayParameters,
     box: Mailbox,
     params: Any,
@@ -93,6 +72,7 @@ def _(
     epoch: int,
     uniform: float,
 ) -> int:
+    """Send off the feedback of round t, and hand the policy what is due now. Returns the solver's status."""
     slot = post(delay, box, t, uniform)
     letter = box.contents[slot]
     letter[0], letter[1], letter[2], letter[3] = observe, loss, weight, epoch
@@ -113,7 +93,7 @@ def play_block(
     state: Any,
     env: Any,
     world: Any,
-    delay: Any,
+    delay: DelayParameters,
     box: Mailbox,
     policy_uniforms: FloatArray,
     world_uniforms: FloatArray,
@@ -147,7 +127,10 @@ def play_block(
             record.arms[t - 1] = arm
             record.observed[t - 1] = observe
             record.losses[t - 1] = loss
-        status = deliver(delay, box, params, state, t, observe, loss, weight, epoch, draws[-1])
+        if delay.longest > 0:
+            status = deliver(delay, box, params, state, t, observe, loss, weight, epoch, draws[-1])
+        else:
+            status = update(params, state, observe, loss, weight, epoch)
         if status == FAILED:
             return UNSOLVED, t, loss
         mark = int(tally[MARK])

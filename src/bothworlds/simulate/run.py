@@ -16,7 +16,7 @@ from bothworlds import _check, rng
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
 from bothworlds.environments.base import open_world
-from bothworlds.environments.delayed import DelayParameters, open_mailbox
+from bothworlds.environments.delayed import AT_ONCE, open_mailbox
 from bothworlds.errors import InvalidArgument, SolverError
 from bothworlds.policies.base import Policy, init, require_policy
 from bothworlds.simulate.engine import (
@@ -24,7 +24,6 @@ from bothworlds.simulate.engine import (
     N_KEPT,
     N_TALLY,
     UNSOLVED,
-    AtOnce,
     Record,
     cut_record,
     new_record,
@@ -82,15 +81,15 @@ class _Job:
         n = self.environment.n_arms
         params = self.policy.resolve(n, self.horizon)
         env = self.environment.parameters(self.horizon)
-        delayed = isinstance(self.environment, Delayed)
-        delay: Any = self.environment.delay(self.horizon) if delayed else AtOnce()  # type: ignore[attr-defined]
+        late = isinstance(self.environment, Delayed)
+        delay = self.environment.delay(self.horizon) if late else AT_ONCE  # type: ignore[attr-defined]
         return {
             "params": params,
             "state": init(params),
             "env": env,
             "world": open_world(env),
             "delay": delay,
-            "box": open_mailbox(delay if delayed else DelayParameters(0, 0.0, 0)),
+            "box": open_mailbox(delay),
             "policy_uniforms": np.empty((0, self.policy.draws)),
             "world_uniforms": np.empty((0, self.columns)),
             "before": 0,
