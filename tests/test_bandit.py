@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import math
+import pickle
 import threading
 import tracemalloc
 
@@ -112,6 +114,30 @@ def test_decoupled_pulls_observe_another_arm():
     assert bandit.probabilities["b"] > 0.9
 
 
+def test_a_twin_that_went_its_own_way_cannot_mix_up_the_arms():
+    bandit = bw.Bandit(4, seed=1)
+    twin = bw.Bandit.from_dict(bandit.to_dict())
+    bandit.update(bandit.pull(), loss=1.0)
+    twin.update(twin.pull(), loss=0.0)
+    for _ in range(20):
+        mine, other = bandit.pull(), twin.pull()
+        if mine != other:
+            with pytest.raises(UnknownPull, match="loaded from an older state"):
+                bandit.update(other, loss=0.5)
+        bandit.update(mine, loss=0.5)
+        twin.update(other, loss=0.5)
+
+
+def test_a_copy_leaves_the_original_alone():
+    bandit = bw.Bandit(3, seed=1)
+    bandit.pull()
+    before = bandit.to_dict()
+    for twin in (copy.copy(bandit), copy.deepcopy(bandit), pickle.loads(pickle.dumps(bandit))):
+        twin.update(twin.outstanding[0], loss=1.0)
+        twin.pull()
+        assert bandit.to_dict() == before
+
+
 def test_draws_follow_the_probabilities():
     bandit = bw.Bandit(4, seed=8)
     for i in range(30):
@@ -175,9 +201,13 @@ def test_foreign_unknown_and_invented_pulls():
     unchanged(
         bandit,
         UnknownPull,
-        "was never made: this bandit has made 1 pulls",
+        "was never made by this bandit, which has made 1 pulls",
         lambda: bandit.update(ahead, reward=1),
     )
+    forged = bandit.outstanding[0]._replace(arm="elsewhere")
+    unchanged(bandit, UnknownPull, "was never made by this bandit", lambda: bandit.update(forged, reward=1))
+    odd = bandit.outstanding[0]._replace(round="first")
+    unchanged(bandit, UnknownPull, "was never made by this bandit", lambda: bandit.update(odd, reward=1))
     unchanged(
         bandit,
         InvalidArgument,
@@ -205,6 +235,11 @@ def test_foreign_unknown_and_invented_pulls():
         ({"seed": "x"}, r"seed must be an integer, got 'x'"),
         ({"low": 1.0}, r"high must be a finite number above 1, got 1.0; high must exceed low"),
         ({"high": math.inf}, r"high must be a finite number above 0, got inf"),
+        (
+            {"low": -1e308, "high": 1e308},
+            r"high - low must be a finite number, got inf; give a narrower range",
+        ),
+        ({"arms": np.array(3.5)}, r"arms must be an integer, got"),
         ({"low": math.nan}, r"low must be a finite number, got nan"),
         (
             {"policy": "ucb1"},

@@ -140,6 +140,37 @@ print(json.dumps([bandit.pull().arm, sum(act_once.compiled.stats.cache_hits.valu
 """
 
 
+LATE_KERNEL = """
+import json
+import bothworlds as bw
+from bothworlds._jit import kernel
+bw.Bandit(2).pull()  # everything is compiled before the user's first kernel is written
+from stubborn import Stubborn, Parameters, act
+@kernel
+def favourite(n):
+    return n - 1
+@act.register(Parameters)
+def _(params, state, uniforms):
+    return favourite(params.n_arms), 0, 1.0, 1.0, 0
+print(json.dumps(bw.Bandit(3, Stubborn()).pull().arm))
+"""
+
+
+@pytest.mark.compiled
+def test_a_kernel_written_after_the_first_use_is_found(tmp_path):
+    (tmp_path / "stubborn.py").write_text(USER_POLICY.replace("ARM", "1"))
+    assert run(LATE_KERNEL, [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache") == 2
+
+
+@pytest.mark.compiled
+def test_a_cache_that_knows_a_users_class_serves_a_program_that_does_not(tmp_path):
+    (tmp_path / "stubborn.py").write_text(USER_POLICY.replace("ARM", "1"))
+    with_user = USER_PROBE.replace("bandit = ", "bw.Bandit(3, bw.UCB1()).pull(); bandit = ")
+    assert run(with_user, [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache") == [1, 0]
+    without = USER_PROBE.replace("from stubborn import Stubborn\n", "").replace("Stubborn()", "bw.UCB1()")
+    assert run(without, [str(SOURCE.parent)], tmp_path / "cache") == [0, 1]
+
+
 @pytest.mark.compiled
 def test_an_edited_policy_of_the_user_is_compiled_anew(tmp_path):
     path = [str(SOURCE.parent), str(tmp_path)]

@@ -100,6 +100,8 @@ def tamper(path, **changes):
         ({"arms": ["a", "a", "b"]}, r"arms must be distinct"),
         ({"outstanding": [{"round": 1}]}, r"the saved state lacks 'arm'"),
         ({"outstanding": 5}, r"cannot be restored"),
+        ({"word": "<script>"}, r"word must be one of 'reward', 'loss', got '<script>'"),
+        ({"version": True}, r"has version True; this release reads"),
     ],
 )
 def test_tampered_files_are_refused(saved, changes, message):
@@ -119,6 +121,53 @@ def test_wrong_lengths_are_refused(saved):
         StateError, match="not a saved bandit: expected format 'bothworlds-bandit', found list"
     ):
         bw.Bandit.from_dict([])
+
+
+def test_what_is_no_distribution_is_refused(saved):
+    bandit, _ = saved
+    data = bandit.to_dict()
+    data["state"]["p"] = [5.0, -3.0, -1.0]
+    with pytest.raises(StateError, match="probabilities must sum to 1"):
+        bw.Bandit.from_dict(data)
+
+
+@pytest.mark.parametrize("number", [21, 1])
+def test_outstanding_rounds_are_checked(saved, number):
+    bandit, _ = saved
+    data = bandit.to_dict()
+    data["outstanding"].append(data["outstanding"][0] | {"round": number})
+    with pytest.raises(StateError, match=f"outstanding round {number} is beyond the 20 pulls, or twice"):
+        bw.Bandit.from_dict(data)
+
+
+def test_a_binary_file_and_a_short_random_stream(saved):
+    bandit, path = saved
+    path.write_bytes(b"\xff\xfe\x00\x80")
+    with pytest.raises(StateError, match="is truncated or not JSON"):
+        bw.Bandit.load(path)
+    data = bandit.to_dict()
+    data["random"]["buffer"] = [1]
+    with pytest.raises(StateError, match="random stream cannot be restored"):
+        bw.Bandit.from_dict(data)
+
+
+def test_permissions_and_links_survive(saved):
+    bandit, path = saved
+    assert path.stat().st_mode & 0o044 == 0o044 & ~current_umask()
+    path.chmod(0o640)
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    bandit.pull()
+    bandit.save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert bw.Bandit.load(path).rounds == bandit.rounds
+
+
+def current_umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def test_saving_is_all_or_nothing(saved, monkeypatch):

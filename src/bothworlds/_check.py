@@ -90,6 +90,8 @@ def vector(
     """``values`` as a new one-dimensional float64 array, every entry finite and inside the range."""
     hint = f"; {fix}" if fix else ""
     try:
+        if np.asarray(values).dtype.kind in "USMmc":
+            raise TypeError
         array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise InvalidArgument(
@@ -135,7 +137,9 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
     choices = list(allowed)
     if not any(value is choice or value == choice for choice in choices):
         listing = ", ".join(repr(choice) for choice in choices)
-        raise InvalidArgument(f"{name} must be one of {listing}, got {value!r}")
+        close = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise InvalidArgument(f"{name} must be one of {listing}, got {value!r}{hint}")
 
 
 def known(kind: str, name: Any, names: Iterable[str]) -> str:
@@ -144,7 +148,7 @@ def known(kind: str, name: Any, names: Iterable[str]) -> str:
     if isinstance(name, str) and name in choices:
         return name
     close = difflib.get_close_matches(str(name).lower(), choices, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = f"; did you mean {close[0]!r}?" if close else "."
     raise UnknownName(f"no {kind} is called {name!r}{hint} Known: {', '.join(choices)}")
 
 

@@ -108,6 +108,17 @@ def generic(default: Callable[P, R]) -> _GenericFunction[P, R]:
     return dispatch  # type: ignore[return-value]
 
 
+def _introduce() -> None:
+    """Tell numba of the kernels that were written since the last time."""
+    from numba import config  # noqa: PLC0415
+    from numba.extending import overload  # noqa: PLC0415
+
+    with _lock:
+        while _pending and not config.DISABLE_JIT:
+            function, choose = _pending.pop()
+            overload(function, jit_options=_FLAGS, strict=False)(choose)
+
+
 class entry(Generic[P, R]):
     """A kernel called from Python, compiled at its first call and cached on disk."""
 
@@ -116,20 +127,19 @@ class entry(Generic[P, R]):
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.compiled(*args, **kwargs)
+        dispatcher = self.compiled
+        if _pending:
+            _introduce()
+        return dispatcher(*args, **kwargs)
 
     @functools.cached_property
     def compiled(self) -> Callable[P, R]:
         """The dispatcher, which compiles itself for new types of arguments."""
         import numba  # noqa: PLC0415 - 0.4 s, and only needed now
-        from numba.extending import overload  # noqa: PLC0415
 
         if numba.config.DISABLE_JIT:
             return self.py_func
         with _lock:
-            while _pending:
-                function, choose = _pending.pop()
-                overload(function, jit_options=_FLAGS, strict=False)(choose)
             dispatcher = numba.njit(nogil=True, **_FLAGS)(self.py_func)
             dispatcher._cache = _disk_cache(self.py_func)
         return dispatcher  # type: ignore[no-any-return]
@@ -145,6 +155,7 @@ class entry(Generic[P, R]):
         dispatcher: Any = self.compiled
         if numba.config.DISABLE_JIT:
             return self.py_func
+        _introduce()
         signature = tuple(numba.typeof(value) for value in args)
         dispatcher.compile(signature)
         return dispatcher.overloads[signature].entry_point  # type: ignore[no-any-return]

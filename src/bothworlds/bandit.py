@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import math
 import secrets
@@ -58,9 +59,10 @@ class Pull(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """What a bandit remembers of a pull until its feedback arrives."""
+    """What a bandit remembers of a pull until its feedback arrives; arms by their numbers."""
 
     pull: Pull
+    arm: int
     observe: int
     weight: float
     epoch: int
@@ -117,6 +119,7 @@ class Bandit:
         self._horizon = None if horizon is None else int(horizon)
         self._low = _check.number("low", low)
         self._high = _check.number("high", high, above=self._low, fix="high must exceed low")
+        _check.number("high - low", self._high - self._low, fix="give a narrower range")
         self._random = rng.stream(seed)
         self._state = init(self._params)
         self._id = secrets.token_hex(8)
@@ -146,7 +149,7 @@ class Bandit:
                 probability = self._distribution()[arm]
             self._rounds = number = self._rounds + 1
             pull = Pull(number, self._arms[arm], self._arms[observe], probability, self._id)
-            self._open[number] = _Open(pull, observe, weight, epoch)
+            self._open[number] = _Open(pull, arm, observe, weight, epoch)
             self._pulls[arm] += 1
             return pull
 
@@ -163,7 +166,10 @@ class Bandit:
                 word, unit = "loss", (self._value("loss", loss) - self._low) / (self._high - self._low)
             status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.epoch)
             if status == FAILED:
-                raise SolverError(f"{self._policy!r} found no solution after {pull!r}; please report this")
+                raise SolverError(
+                    f"{self._policy!r} found no solution after {pull!r}; go back to a saved state, "
+                    "and please report this"
+                )
             del self._open[pull.round]
             self._seen[record.observe] += 1
             self._loss_sums[record.observe] += unit
@@ -181,11 +187,14 @@ class Bandit:
         if pull.bandit != self._id:
             raise ForeignPull(f"{pull!r} was made by another bandit; update that one")
         record = self._open.get(pull.round)
-        if record is not None:
+        if record is not None and record.pull == pull:
             return record
-        if 1 <= pull.round <= self._rounds:
+        if record is None and isinstance(pull.round, int) and 1 <= pull.round <= self._rounds:
             raise RepeatedPull(f"{pull!r} has had its feedback; each pull is updated once")
-        raise UnknownPull(f"{pull!r} was never made: this bandit has made {self._rounds} pulls")
+        raise UnknownPull(
+            f"{pull!r} was never made by this bandit, which has made {self._rounds} pulls; "
+            "a copy, or one that was loaded from an older state, makes pulls of its own"
+        )
 
     # --- what it knows ------------------------------------------------------------------------------
 
@@ -295,7 +304,7 @@ class Bandit:
                 "outstanding": [
                     {
                         "round": number,
-                        "arm": self._arms.index(record.pull.arm),
+                        "arm": record.arm,
                         "probability": record.pull.probability,
                         "observe": record.observe,
                         "weight": record.weight,
@@ -319,20 +328,28 @@ class Bandit:
             n = len(bandit._arms)
             bandit._id = statefile.text(data, "bandit")
             bandit._word = statefile.text(data, "word")
+            _check.one_of("word", bandit._word, ("reward", "loss"))
             bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
             bandit._pulls = statefile.counts(data, "pulls", n)
             bandit._seen = statefile.counts(data, "seen", n)
             bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
             bandit._random = rng.from_dict(data["random"])
             bandit._state = statefile.unpack(bandit._state, data["state"])
+            p = list(bandit.probabilities.values())
+            if not (min(p) >= 0.0 and abs(sum(p) - 1.0) < 1e-6):
+                raise StateError("the saved state holds no distribution: probabilities must sum to 1")
             for item in data["outstanding"]:
                 arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
                 number = _check.integer("outstanding round", item["round"], at_least=1)
+                if number > bandit._rounds or number in bandit._open:
+                    raise StateError(
+                        f"outstanding round {number} is beyond the {bandit._rounds} pulls, or twice"
+                    )
                 probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
                 weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
                 pull = Pull(number, bandit._arms[arm], bandit._arms[observe], probability, bandit._id)
                 epoch = _check.integer("epoch", item["epoch"], at_least=0)
-                bandit._open[number] = _Open(pull, observe, weight, epoch)
+                bandit._open[number] = _Open(pull, arm, observe, weight, epoch)
         except KeyError as error:
             raise StateError(f"the saved state lacks {error}; it is incomplete") from None
         except (InvalidArgument, TypeError) as error:
@@ -353,7 +370,14 @@ class Bandit:
             private = {"_lock", "_uniforms", "_act", "_learn"}
             kept = {name: value for name, value in self.__dict__.items() if name not in private}
             # copies, so that a pickle taken while another thread plays is one moment, not two
-            return kept | {"_open": dict(self._open), "_state": statefile.copy(self._state)}
+            return kept | {
+                "_open": dict(self._open),
+                "_state": statefile.copy(self._state),
+                "_random": copy.deepcopy(self._random),
+                "_pulls": list(self._pulls),
+                "_seen": list(self._seen),
+                "_loss_sums": list(self._loss_sums),
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -365,7 +389,7 @@ def _labels(arms: int | Sequence[Label]) -> tuple[Label, ...]:
         raise InvalidArgument(
             f"arms must be a number or a sequence of labels, got {arms!r}; write [{arms!r}, ...]"
         )
-    if isinstance(arms, (int, np.integer)) or not hasattr(arms, "__iter__"):
+    if isinstance(arms, (int, np.integer)) or np.ndim(arms) == 0:
         return tuple(
             range(_check.integer("arms", arms, at_least=1, fix="give at least one arm, or a list of labels"))
         )

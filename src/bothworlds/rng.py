@@ -57,7 +57,7 @@ def from_dict(data: dict[str, Any]) -> np.random.Generator:
             "has_uint32": data["has_uint32"],
             "uinteger": data["uinteger"],
         }
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
         raise StateError(f"the saved random stream cannot be restored: {error}") from error
     return np.random.Generator(bits)
 

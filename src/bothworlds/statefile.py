@@ -51,7 +51,7 @@ def check_header(data: Any) -> None:
         found = repr(data.get("format")) if isinstance(data, dict) else type(data).__name__
         raise StateError(f"this is not a saved bandit: expected format {FORMAT!r}, found {found}")
     version = data.get("version")
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise StateError(
             f"the saved state has version {version!r}; this release reads versions 1 to {VERSION}"
         )
@@ -80,10 +80,11 @@ def counts(data: dict[str, Any], key: str, size: int) -> list[int]:
 
 def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
     """Write ``data`` beside ``path`` and rename it into place: a reader sees the old file or the new one."""
-    target = Path(path)
-    content = json.dumps(data, allow_nan=False, indent=1)
+    target = Path(os.path.realpath(path))  # what a link points to, not the link
+    content = json.dumps(data, allow_nan=False)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
+        os.chmod(temporary, _mode(target))
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(content)
             file.flush()
@@ -101,10 +102,20 @@ def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
             os.close(directory)
 
 
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    try:
+        return target.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
 def read(path: str | PathLike[str]) -> Any:
     """The content of a file that :func:`write` wrote."""
-    content = Path(path).read_text(encoding="utf-8")
+    content = Path(path).read_bytes()
     try:
         return json.loads(content)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise StateError(f"{path} is truncated or not JSON: {error}") from error

@@ -21,10 +21,10 @@ def losses(environment, p):
 @pytest.mark.parametrize(
     ("kind", "p", "expected"),
     [
-        (en.ThresholdAdversary, [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0]),
-        (en.ThresholdAdversary, [0.26, 0.24, 0.25, 0.25], [1, 0, 0, 0]),
+        (en.ThresholdAdversary, [0.25, 0.25, 0.25, 0.25], [1, 1, 1, 1]),
+        (en.ThresholdAdversary, [0.26, 0.24, 0.25, 0.25], [1, 0, 1, 1]),
         (en.ThresholdAdversary, [0.4, 0.0, 0.2, 0.4], [1, 0, 0, 1]),
-        (en.ThresholdAdversary, [0.1 + 0.2 - 0.05, 0.25, 0.25, 0.25], [0, 0, 0, 0]),  # above ¼ by rounding
+        (en.ThresholdAdversary, [0.3 - 0.1 + 0.05, 0.25, 0.25, 0.25], [1, 1, 1, 1]),  # below ¼ by rounding
         (en.FavouriteAttack, [0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0]),
         (en.FavouriteAttack, [0.2, 0.3, 0.3, 0.2], [0, 1, 0, 0]),
         (en.FavouriteAttack, [0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1]),

@@ -49,7 +49,11 @@ REFUSED = [
         {"means": [0.5, 0.05]},
         r"concentration must be .* at least 20, got 10.0; both shape parameters",
     ),
-    (en.Beta, {"means": [0.5, 0.0]}, r"concentration must be .* at least inf, got 10.0; both shape"),
+    (
+        en.Beta,
+        {"means": [0.5, 0.0]},
+        r"means must be inside \(0, 1\), got \(0.5, 0.0\); for 0 and 1 use Bernoulli",
+    ),
     (en.TruncatedNormal, {"locations": [2.0]}, r"locations\[0\] must be .* at most 1, got 2.0"),
     (
         en.TruncatedNormal,

@@ -95,3 +95,11 @@ def test_what_cannot_be_corrupted():
         en.Corrupted(en.Delayed(BASE, 3), 1.0)
     with pytest.raises(InvalidArgument, match=r"base must not be Corrupted itself, got Corrupted\("):
         en.Corrupted(en.Corrupted(BASE, 1.0, "adaptive"), 1.0)
+
+
+def test_regret_is_measured_against_the_arm_that_is_best_on_the_corrupted_losses():
+    # with a budget for every round the optimal arm always loses and the other never does
+    world = en.Corrupted(en.Bernoulli(n_arms=2, gap=0.1), 4000, "targeted")
+    run = bw.simulate(bw.Uniform(), world, horizon=4000, replications=4, seed=1)
+    np.testing.assert_allclose(run.regret[0, :, -1], 2000, rtol=0.1)  # half of its rounds lose 1 more
+    np.testing.assert_allclose(run.clean_regret[0, :, -1], 200, rtol=0.1)

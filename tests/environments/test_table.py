@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -144,26 +146,39 @@ def test_python_randomness_has_a_stream_of_its_own():
     ("answer", "message"),
     [
         (lambda n: np.full((n, 2), 0.5), r"losses must be a table, rounds × 3 arms, got shape \(\d+, 2\)"),
-        (lambda n: np.full((n + 1, 3), 0.5), r"losses must hold 10 rounds, got 11"),
+        (lambda n: np.full((n + 1, 3), 0.5), r"losses must hold 20 rounds, got 21"),
         (lambda n: np.full(3, 0.5), r"losses must be a table, rounds × 3 arms, got shape \(3,\)"),
         (lambda n: None, r"losses must be a table"),
         (lambda n: "losses", r"losses must be a table of numbers"),
         (
             lambda n: np.where(np.arange(n)[:, None] == 4, [0.5, np.nan, 0], 0.5),
-            r"losses\[14, 1\] .*, got nan",
+            r"losses\[24, 1\] .*, got nan",
         ),
-        (lambda n: np.where(np.arange(n)[:, None] == 9, [0, 0, 1.5], 0.5), r"losses\[19, 2\] .*, got 1.5"),
+        (lambda n: np.where(np.arange(n)[:, None] == 9, [0, 0, 1.5], 0.5), r"losses\[29, 2\] .*, got 1.5"),
     ],
 )
-def test_bad_blocks_are_named_by_round(answer, message):
+def test_bad_blocks_are_named_by_round(monkeypatch, answer, message):
+    monkeypatch.setattr(sys.modules["bothworlds.simulate.run"], "BLOCK", 20)
+
     class Bad(en.PythonEnvironment):
         n_arms = 3
 
         def losses(self, random, start, stop):
-            return np.full((stop - start, 3), 0.5) if start < 10 else answer(stop - start)
+            return np.full((stop - start, 3), 0.5) if start < 20 else answer(stop - start)
 
     with pytest.raises(InvalidArgument, match=message):
-        bw.simulate(POLICY, Bad(), horizon=30, block=10, replications=3)
+        bw.simulate(POLICY, Bad(), horizon=60, replications=3)
+
+
+def test_a_python_world_may_draw_in_any_way_whatever_the_block():
+    class Twice(en.PythonEnvironment):
+        n_arms = 2
+
+        def losses(self, random, start, stop):
+            return (random.random((stop - start, 2)) + random.random((stop - start, 2))) / 2
+
+    runs = [bw.simulate(POLICY, Twice(), horizon=50, seed=1, block=block) for block in (None, 7, 50)]
+    assert all(np.array_equal(run.kept, runs[0].kept) for run in runs)
 
 
 def test_an_error_of_the_users_own_comes_through():

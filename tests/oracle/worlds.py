@@ -19,14 +19,13 @@ class Rows(NamedTuple):
     losses: np.ndarray
     cost: np.ndarray
     clean: np.ndarray
-    best: int | None = None  # the arm to compare with; None: whichever was best in the end
 
 
-def regret(cost, played, best=None):
-    """After every round: Σ cost of the arms played, minus that of one arm, or of the best one so far."""
+def regret(cost, played):
+    """After every round: Σ cost of the arms played, minus that of the best fixed arm so far."""
     suffered = np.cumsum(cost[np.arange(len(played)), played])
     totals = np.cumsum(cost[: len(played)], axis=0)
-    return suffered - (totals.min(axis=1) if best is None else totals[:, best])
+    return suffered - totals.min(axis=1)
 
 
 def stationary(draw, means):
@@ -141,7 +140,7 @@ def adversary(rule):
     return world
 
 
-threshold = adversary(lambda p: p * len(p) > 1 + 1e-9)
+threshold = adversary(lambda p: p * len(p) >= 1 - 1e-9)
 favourite = adversary(lambda p: np.arange(len(p)) == np.argmax(p))
 killer = adversary(lambda p: p > 1 - 1e-9)
 
@@ -171,7 +170,7 @@ def corrupted(base, optimal, budget, strategy):
                 losses[t] += share * (wanted - losses[t])
                 left -= share * price
         change = losses - rows.losses
-        return Rows(losses, rows.cost + change, rows.clean, optimal[0])
+        return Rows(losses, rows.cost + change, rows.clean)
 
     return world
 

@@ -259,6 +259,7 @@ def test_solution_is_read_only():
         ({"losses": [0.0, math.inf]}, r"losses\[1\] must be finite, got inf"),
         ({"losses": [[0.0, 1.0]]}, r"losses must be a one-dimensional sequence, got shape \(1, 2\)"),
         ({"losses": ["a", "b"]}, "losses must be a one-dimensional sequence of numbers"),
+        ({"losses": ["0", "1"]}, "losses must be a one-dimensional sequence of numbers"),
         ({"rates": [1.0]}, r"rates must be a one-dimensional sequence of length 2, got shape \(1,\)"),
         ({"rates": [1.0, -1.0]}, r"rates\[1\] must be finite and above 0, got -1.0"),
         ({"rates": [1.0, math.nan]}, r"rates\[1\] must be finite and above 0, got nan"),

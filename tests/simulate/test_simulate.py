@@ -221,3 +221,17 @@ def test_a_long_horizon_takes_no_memory_before_it_starts(monkeypatch):
     monkeypatch.setattr(engine_room, "_run_all", refuse)
     with pytest.raises(KeyboardInterrupt):
         bw.simulate(POLICY, WORLD, horizon=10**15, replications=3)
+
+
+def test_a_horizon_that_is_not_told():
+    world = en.Bernoulli(n_arms=3, gap=0.2)
+    policy = bw.FTRL(bw.LogBarrier(), constants="light")
+    run = bw.simulate(policy, world, horizon=100, seed=3, trace=True, tell_horizon=False)
+    trace = run.traces[0][0]
+    assert trace.horizon is None
+    assert np.flatnonzero((trace.estimates == 0).all(axis=1)).tolist()[:3] == [0, 4, 20]  # it restarts
+    told = bw.simulate(policy, world, horizon=100, seed=3, trace=True).traces[0][0]
+    assert told.horizon == 100
+    assert not np.array_equal(told.p, trace.p)
+    with pytest.raises(InvalidArgument, match="INF needs a horizon, got None"):
+        bw.simulate(bw.INF(), world, horizon=100, tell_horizon=False)

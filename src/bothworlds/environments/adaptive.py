@@ -35,7 +35,10 @@ class ThresholdParameters(NamedTuple):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ThresholdAdversary(_Adversary):
-    """Loss 1 for every arm with probability above 1/K, else 0: whatever the policy leans to is punished."""
+    """Loss 1 for every arm with probability of at least 1/K, else 0: what the policy leans to is punished.
+
+    "At least", so that a policy that starts uniform does not stay so for ever, untouched.
+    """
 
     def parameters(self, horizon: int) -> ThresholdParameters:
         """K."""
@@ -45,8 +48,8 @@ class ThresholdAdversary(_Adversary):
 @prepare.register(ThresholdParameters)
 def _(env: ThresholdParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
     for i in range(env.n_arms):
-        # what exceeds 1/K only by rounding does not
-        world.losses[i] = 1.0 if p[i] * env.n_arms > 1.0 + 1e-9 else 0.0
+        # what falls short of 1/K only by rounding does not
+        world.losses[i] = 1.0 if p[i] * env.n_arms >= 1.0 - 1e-9 else 0.0
         world.totals[i] += world.losses[i]
 
 

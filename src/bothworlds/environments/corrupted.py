@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -9,7 +10,15 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.environments.base import Environment, cost_of, loss_of, open_world, prepare, watches
+from bothworlds.environments.base import (
+    Environment,
+    benchmark,
+    cost_of,
+    loss_of,
+    open_world,
+    prepare,
+    watches,
+)
 from bothworlds.environments.delayed import Delayed
 from bothworlds.errors import InvalidArgument
 
@@ -18,9 +27,10 @@ FRONT, TARGETED, ADAPTIVE, INSIDE = range(4)
 
 
 class CorruptedParameters(NamedTuple):
-    """The base environment, the budget, the strategy, the optimal arms."""
+    """The base environment and its gaps, the budget, the strategy, the optimal arms."""
 
     base: Any
+    gaps: FloatArray
     budget: float
     strategy: int
     optimal: FloatArray
@@ -36,6 +46,8 @@ class CorruptedWorld(NamedTuple):
     base: Any
     clean: FloatArray
     corrupted: FloatArray
+    changes: FloatArray
+    """What has been added to the losses of every arm so far."""
     scalars: FloatArray
 
 
@@ -55,9 +67,10 @@ class Corrupted(Environment):
     * ``"inside"``: the first two optimal arms are given loss 1 in turn. Gaps to suboptimal arms never
       shrink in the policy's favour, so this probes the paper's D rather than its C. Needs two optimal arms.
 
-    ``regret`` is measured on the corrupted losses, as in the paper, against the best arm of the base;
-    ``clean_regret`` on the base's own means, as in the literature on robust bandits. They differ by at
-    most 2C. The constants C and D of the paper's self-bounding condition are up to twice the budget.
+    ``regret`` is measured on the corrupted losses, as in the paper, against the arm that is best on them (the
+    base's part by its means); ``clean_regret`` on the base's own means, as in the literature on robust
+    bandits. They differ by at most 2C. The constants C and D of the paper's self-bounding condition are up
+    to twice the budget.
 
     Parameters
     ----------
@@ -113,12 +126,14 @@ class Corrupted(Environment):
 
     def parameters(self, horizon: int) -> CorruptedParameters:
         """Those of the base, and the adversary's."""
-        arms = self.optimal_arms
+        arms, gaps = self.optimal_arms, self.base.gaps
         assert arms is not None
+        assert gaps is not None
         optimal = np.zeros(self.n_arms)
         optimal[list(arms)] = 1.0
         return CorruptedParameters(
             self.base.parameters(horizon),
+            gaps,
             float(self.budget),
             STRATEGIES.index(self.strategy),
             optimal,
@@ -130,7 +145,7 @@ class Corrupted(Environment):
 @open_world.register(CorruptedParameters)
 def _(env: CorruptedParameters) -> CorruptedWorld:
     n = env.optimal.size
-    return CorruptedWorld(open_world(env.base), np.zeros(n), np.zeros(n), np.zeros(2))
+    return CorruptedWorld(open_world(env.base), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(2))
 
 
 @watches.register(CorruptedParameters)
@@ -178,6 +193,8 @@ def _(env: CorruptedParameters, world: CorruptedWorld, t: int, p: FloatArray, un
         for i in range(env.optimal.size):
             world.corrupted[i] = world.clean[i] + (world.corrupted[i] - world.clean[i]) * (left / price)
         price = left
+    for i in range(env.optimal.size):
+        world.changes[i] += world.corrupted[i] - world.clean[i]
     scalars[SPENT] += price
     scalars[TOUCHED] = 1.0
 
@@ -196,6 +213,13 @@ def _(
     _, gap = cost_of(env.base, world.base, t, arm, uniforms)
     if world.scalars[TOUCHED] == 0.0:
         return gap, gap
-    best = env.first
-    change = world.corrupted[arm] - world.clean[arm]
-    return gap + change - (world.corrupted[best] - world.clean[best]), gap
+    return gap + world.corrupted[arm] - world.clean[arm], gap
+
+
+@benchmark.register(CorruptedParameters)
+def _(env: CorruptedParameters, world: CorruptedWorld, t: int) -> tuple[float, float]:
+    # the best fixed arm on the corrupted losses, the base's by their means: t·Δ_i + what was added to arm i
+    best = math.inf
+    for i in range(env.gaps.size):
+        best = min(best, t * env.gaps[i] + world.changes[i])
+    return best, 0.0

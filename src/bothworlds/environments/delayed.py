@@ -45,7 +45,7 @@ class Delayed(Environment):
     base:
         Any environment but another Delayed.
     mean:
-        The mean delay in rounds; a whole number for ``"fixed"``.
+        The mean delay in rounds; a whole number for ``"fixed"``, and the mean of X for ``"heavy"``.
     kind:
         One of the above.
     longest:

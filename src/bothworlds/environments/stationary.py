@@ -51,8 +51,8 @@ class Stationary(Environment):
     def gaps(self) -> FloatArray:
         """Mean loss of every arm minus that of the best."""
         means = self.mean_losses()
-        gaps: FloatArray = means - means.min()
-        return gaps
+        gaps = means - means.min()
+        return np.where(gaps < 1e-12, 0.0, gaps)  # means that differ by rounding are equal
 
 
 # --- Bernoulli ------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ class BernoulliParameters(NamedTuple):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Bernoulli(Stationary):
-    """Independent Bernoulli losses.
+    """Bernoulli losses, independent from round to round. (Within a round one uniform decides for all arms.)
 
     Give the mean loss of every arm, or a two-level design: the first ``optimal`` arms have mean
     level − gap/2, the others level + gap/2. Level ½ is the stochastic world of Zimmert and Seldin (2021),
@@ -151,7 +151,7 @@ class Minimax(Environment):
 
 @loss_of.register(BernoulliParameters)
 def _(env: BernoulliParameters, world: Any, t: int, arm: int, uniforms: FloatArray) -> float:
-    # one uniform serves all arms: only one of them is seen, so their joint law does not matter
+    # one uniform serves all arms of a round: only one of them is seen, so their joint law does not matter
     return 1.0 if uniforms[0] < env.means[arm] else 0.0
 
 
@@ -185,7 +185,11 @@ class Beta(Stationary):
         means = check_means("means", self.means)
         object.__setattr__(self, "means", means)
         room = min(min(m, 1.0 - m) for m in means)
-        needed = math.inf if room == 0.0 else 1.0 / room
+        if room == 0.0:
+            raise InvalidArgument(
+                f"means must be inside (0, 1), got {self.means!r}; for 0 and 1 use Bernoulli"
+            )
+        needed = 1.0 / room
         fix = "both shape parameters c·m and c·(1−m) must be at least 1 for every mean m"
         _check.number("concentration", self.concentration, at_least=needed * (1 - 1e-12), fix=fix)
 

@@ -78,8 +78,13 @@ class LossTable(Environment):
     def read(cls, path: str | PathLike[str]) -> LossTable:
         """Read a table from a CSV file (a header row is skipped) or a Parquet file (needs pyarrow)."""
         file = Path(path)
-        if file.suffix == ".parquet":
-            from pyarrow import parquet  # noqa: PLC0415 - an optional extra
+        if file.suffix.lower() == ".parquet":
+            try:
+                from pyarrow import parquet  # noqa: PLC0415 - an optional extra
+            except ImportError as error:
+                raise ImportError(
+                    "Parquet files need the extra 'parquet': pip install 'bothworlds[parquet]'"
+                ) from error
 
             columns = parquet.read_table(file)
             return cls(np.column_stack([column.to_numpy() for column in columns.columns]))

@@ -67,6 +67,7 @@ class BroadOMD(Policy):
     def __post_init__(self) -> None:
         object.__setattr__(self, "eta", _check.number("eta", self.eta, above=0.0, at_most=1.0))
         _check.one_of("anytime", self.anytime, (True, False))
+        object.__setattr__(self, "anytime", bool(self.anytime))
 
     def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
         """Those of FTRL with rates of its own."""

@@ -106,7 +106,7 @@ def solve(
     InvalidArgument
         For an argument that is not allowed; the message names it.
     SolverError
-        If the iteration limit is reached. No input is known that does this.
+        If the search fails, as it does for rates near the ends of float64 (1e308, 1e-310).
 
     Examples
     --------

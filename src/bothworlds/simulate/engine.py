@@ -135,9 +135,9 @@ def play_block(
             return UNSOLVED, t, loss
         mark = int(tally[MARK])
         if mark < marks.size and marks[mark] == t:
-            base = benchmark(env, world)
-            kept[mark, REGRET] = tally[COST] - base
-            kept[mark, CLEAN_REGRET] = tally[CLEAN] - base
+            best, clean_best = benchmark(env, world, t)
+            kept[mark, REGRET] = tally[COST] - best
+            kept[mark, CLEAN_REGRET] = tally[CLEAN] - clean_best
             kept[mark, LOSS] = tally[SUFFERED]
             tally[MARK] = mark + 1.0
     last = before + policy_uniforms.shape[0]

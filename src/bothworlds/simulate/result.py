@@ -99,7 +99,10 @@ class Run:
 
         Needs the extra ``plot``: pip install 'bothworlds[plot]'.
         """
-        import altair as alt  # noqa: PLC0415 - an optional extra
+        try:
+            import altair as alt  # noqa: PLC0415 - an optional extra
+        except ImportError as error:
+            raise ImportError("charts need the extra 'plot': pip install 'bothworlds[plot]'") from error
 
         scale = alt.Scale(type="log") if log else alt.Undefined
         base = alt.Chart(alt.InlineData(values=self.curves())).encode(

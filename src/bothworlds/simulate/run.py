@@ -34,7 +34,8 @@ from bothworlds.simulate.progress import Progress
 from bothworlds.simulate.result import Run
 from bothworlds.simulate.trace import Trace
 
-BLOCK = 8192  # rounds per call of the kernel: bounds the memory of a run, and how long Ctrl-C takes
+BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
+WORK = 200_000  # … and rounds times arms: how long Ctrl-C takes
 TRACE_LIMIT = 4e9  # bytes
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
@@ -46,6 +47,7 @@ class _Job:
     policy: Policy
     environment: Environment
     horizon: int
+    told: int | None
     seed: int
     replication: int
     marks: IntArray
@@ -79,7 +81,7 @@ class _Job:
     def arguments(self, kept: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
         n = self.environment.n_arms
-        params = self.policy.resolve(n, self.horizon)
+        params = self.policy.resolve(n, self.told)
         env = self.environment.parameters(self.horizon)
         late = isinstance(self.environment, Delayed)
         delay = self.environment.delay(self.horizon) if late else AT_ONCE  # type: ignore[attr-defined]
@@ -137,7 +139,8 @@ def simulate(
     jobs: int | None = None,
     checkpoints: ArrayLike | None = None,
     trace: bool = False,
-    block: int = BLOCK,
+    block: int | None = None,
+    tell_horizon: bool = True,
 ) -> Run:
     """Play policies in an environment, many times over, and account for their regret.
 
@@ -151,7 +154,7 @@ def simulate(
     environment:
         The world; how regret is measured in it is ``environment.regret_kind``.
     horizon:
-        The number of rounds, told to every policy.
+        The number of rounds.
     replications:
         How many independent runs of each policy.
     seed:
@@ -163,7 +166,10 @@ def simulate(
     trace:
         Keep the distribution, rates, estimates, arms and losses of every round.
     block:
-        Rounds between two looks at the clock; memory does not depend on the horizon, only on this.
+        Rounds between two looks at the clock; memory does not depend on the horizon, only on this. By
+        default a number that takes well under a second.
+    tell_horizon:
+        Whether policies are told the horizon. If not, they play as ``Bandit`` does without one.
 
     Returns
     -------
@@ -181,19 +187,25 @@ def simulate(
     True
     """
     if not isinstance(environment, Environment):
+        hint = f"; write {environment.__name__}(...)" if isinstance(environment, type) else ""
         raise InvalidArgument(
-            f"environment must be an environment such as Bernoulli(...), got {environment!r}"
+            f"environment must be an environment such as Bernoulli(...), got {environment!r}{hint}"
         )
     labelled = _label(policies)
     horizon = _check.integer("horizon", horizon, at_least=1)
     replications = _check.integer("replications", replications, at_least=1)
     seed = _check.integer("seed", seed, at_least=0)
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
-    block = _check.integer("block", block, at_least=1)
+    if block is not None:
+        block = _check.integer("block", block, at_least=1)
+    if block is None or isinstance(_inner(environment), PythonEnvironment):
+        # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
+        block = max(16, min(BLOCK, WORK // environment.n_arms))
+    told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
-    _check_fit(labelled, environment, horizon, replications, trace)
+    _check_fit(labelled, environment, horizon, told, replications, trace)
     todo = [
-        _Job(policy, environment, horizon, seed, replication, marks, trace, block)
+        _Job(policy, environment, horizon, told, seed, replication, marks, trace, block)
         for policy in labelled.values()
         for replication in range(replications)
     ]
@@ -259,12 +271,17 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
 
 
 def _check_fit(
-    policies: dict[str, Policy], environment: Environment, horizon: int, replications: int, trace: bool
+    policies: dict[str, Policy],
+    environment: Environment,
+    horizon: int,
+    told: int | None,
+    replications: int,
+    trace: bool,
 ) -> None:
     """Everything that can be refused before the first round is."""
     environment.parameters(horizon)
     for policy in policies.values():
-        policy.resolve(environment.n_arms, horizon)
+        policy.resolve(environment.n_arms, told)
         if policy.draws > 1 and isinstance(_inner(environment), Logged):
             raise InvalidArgument(
                 f"Logged data shows only the arm that was played; {policy!r} observes another"
@@ -280,7 +297,7 @@ def _trace(job: _Job, record: Record) -> Trace:
     return Trace(
         job.policy,
         job.environment.n_arms,
-        job.horizon,
+        job.told,
         record.observed,
         record.losses,
         record.p,
