@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+import numpy as np
 
 import bothworlds as bw
 from bothworlds import environments, policies
@@ -21,6 +22,18 @@ POLICY_EXAMPLES: dict[str, bw.Policy] = {
     "tsallis-inf-oracle": bw.TsallisINFOracle(gaps=(0.0, 0.2, 0.2, 0.2), alpha=0.5),
 }
 BASE = E.Bernoulli(n_arms=4, gap=0.2)
+
+
+def synthetic_log(rows: int) -> dict[str, np.ndarray]:
+    """What a logger with fixed propensities would have written down."""
+    random = np.random.default_rng(2)
+    propensities, means = np.array([0.3, 0.3, 0.2, 0.2]), np.array([0.6, 0.4, 0.4, 0.4])
+    actions = random.choice(4, size=rows, p=propensities)
+    rewards = (random.random(rows) < means[actions]).astype(float)
+    return {"actions": actions, "rewards": rewards, "propensities": propensities[actions]}
+
+
+LOG = synthetic_log(6 * HORIZON)
 ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "bernoulli": BASE,
     "beta": E.Beta(means=(0.4, 0.6, 0.6, 0.6)),
@@ -34,6 +47,8 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "threshold-adversary": E.ThresholdAdversary(n_arms=4),
     "favourite-attack": E.FavouriteAttack(n_arms=4),
     "deterministic-killer": E.DeterministicKiller(n_arms=4),
+    "loss-table": E.LossTable(np.random.default_rng(1).random((HORIZON, 4)) * [0.8, 1.0, 1.0, 1.0]),
+    "logged": E.Logged(LOG["actions"], LOG["rewards"], LOG["propensities"]),
     "delayed": E.Delayed(BASE, 100, "geometric"),
 }
 

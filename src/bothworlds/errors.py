@@ -4,7 +4,7 @@
 
     BothworldsError
     ├── InvalidArgument (ValueError)      a value that is not allowed: names argument, value, range and fix
-    │   └── UnknownName (LookupError)     no policy or regularizer of that name: suggests the closest one
+    │   └── UnknownName (LookupError)     no policy or environment of that name: suggests the closest one
     ├── PullError (ValueError)            a pull that cannot be updated
     │   ├── ForeignPull                   it belongs to another bandit
     │   ├── RepeatedPull                  its feedback has been given already

@@ -1,17 +1,25 @@
-"""Environments: one line of the table below each."""
+"""Environments: one file and one line of the table below each."""
 
 from __future__ import annotations
 
 from bothworlds import _check
-from bothworlds.environments.adaptive import DeterministicKiller, FavouriteAttack, ThresholdAdversary
 from bothworlds.environments.base import Environment
-from bothworlds.environments.constrained import StochasticallyConstrained
+from bothworlds.environments.bernoulli import Bernoulli
+from bothworlds.environments.beta import Beta
 from bothworlds.environments.corrupted import Corrupted
 from bothworlds.environments.delayed import Delayed
+from bothworlds.environments.deterministic_killer import DeterministicKiller
+from bothworlds.environments.discrete import Discrete
+from bothworlds.environments.drifting import Drifting
+from bothworlds.environments.favourite_attack import FavouriteAttack
 from bothworlds.environments.logged import Logged
-from bothworlds.environments.moving import Drifting, Switching
-from bothworlds.environments.stationary import Bernoulli, Beta, Discrete, Minimax, TruncatedNormal
-from bothworlds.environments.table import LossTable, PythonEnvironment
+from bothworlds.environments.loss_table import LossTable
+from bothworlds.environments.minimax import Minimax
+from bothworlds.environments.python_environment import PythonEnvironment
+from bothworlds.environments.stochastically_constrained import StochasticallyConstrained
+from bothworlds.environments.switching import Switching
+from bothworlds.environments.threshold_adversary import ThresholdAdversary
+from bothworlds.environments.truncated_normal import TruncatedNormal
 
 REGISTRY: dict[str, type[Environment]] = {
     "bernoulli": Bernoulli,

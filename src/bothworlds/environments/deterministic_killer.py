@@ -1,0 +1,40 @@
+"""An adversary that punishes certainty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bothworlds._jit import FloatArray
+from bothworlds.environments.adaptive import Adversary, reads_the_distribution
+from bothworlds.environments.base import Totals, prepare
+
+
+class KillerParameters(NamedTuple):
+    """The number of arms."""
+
+    n_arms: int
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class DeterministicKiller(Adversary):
+    """Loss 1 for an arm that is played for certain, 0 for all others.
+
+    Against a deterministic policy this is an oblivious sequence, found by simulating the policy, on which it
+    loses every round while some arm loses at most T/K: regret ≥ T(1−1/K). A policy that randomises is
+    never touched by it.
+    """
+
+    def parameters(self, horizon: int) -> KillerParameters:
+        """K."""
+        return KillerParameters(self.n_arms)
+
+
+@prepare.register(KillerParameters)
+def _(env: KillerParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
+    for i in range(env.n_arms):
+        world.losses[i] = 1.0 if p[i] >= 1.0 - 1e-9 else 0.0
+        world.totals[i] += world.losses[i]
+
+
+reads_the_distribution(KillerParameters)

@@ -1,0 +1,60 @@
+"""Means that swing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray
+from bothworlds.environments.base import Environment, Totals, prepare
+from bothworlds.environments.moving import REGRET, draws_from_its_means
+
+
+class DriftingParameters(NamedTuple):
+    """Number of arms, middle and amplitude of the means, rounds per turn."""
+
+    n_arms: int
+    level: float
+    amplitude: float
+    period: float
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Drifting(Environment):
+    """Bernoulli losses whose means swing: arm i has mean level + amplitude·sin(2π(t/period + i/K)).
+
+    Every arm is the best one for the K-th part of each period.
+    """
+
+    n_arms: int
+    period: float
+    level: float = 0.5
+    amplitude: float = 0.4
+
+    regret_kind = REGRET
+
+    def __post_init__(self) -> None:
+        _check.integer("n_arms", self.n_arms, at_least=1)
+        _check.number("period", self.period, above=0.0)
+        level = _check.number("level", self.level, at_least=0.0, at_most=1.0)
+        room = min(level, 1.0 - level) * (1 + 1e-12)  # 1 − 0.9 falls short of 0.1 by rounding
+        _check.number(
+            "amplitude", self.amplitude, at_least=0.0, at_most=room, fix="means must stay in [0, 1]"
+        )
+
+    def parameters(self, horizon: int) -> DriftingParameters:
+        """The four numbers."""
+        return DriftingParameters(self.n_arms, float(self.level), float(self.amplitude), float(self.period))
+
+
+@prepare.register(DriftingParameters)
+def _(env: DriftingParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
+    for i in range(env.n_arms):
+        phase = t / env.period + i / env.n_arms
+        world.losses[i] = env.level + env.amplitude * math.sin(2.0 * math.pi * phase)
+        world.totals[i] += world.losses[i]
+
+
+draws_from_its_means(DriftingParameters)

@@ -1,0 +1,39 @@
+"""An adversary that punishes the arm the policy likes best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bothworlds._jit import FloatArray
+from bothworlds.environments.adaptive import Adversary, reads_the_distribution
+from bothworlds.environments.base import Totals, prepare
+
+
+class FavouriteParameters(NamedTuple):
+    """The number of arms."""
+
+    n_arms: int
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class FavouriteAttack(Adversary):
+    """Loss 1 for the arm with the largest probability (the first of them), 0 for all others."""
+
+    def parameters(self, horizon: int) -> FavouriteParameters:
+        """K."""
+        return FavouriteParameters(self.n_arms)
+
+
+@prepare.register(FavouriteParameters)
+def _(env: FavouriteParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
+    favourite = 0
+    for i in range(1, env.n_arms):
+        if p[i] > p[favourite]:
+            favourite = i
+    for i in range(env.n_arms):
+        world.losses[i] = 1.0 if i == favourite else 0.0
+        world.totals[i] += world.losses[i]
+
+
+reads_the_distribution(FavouriteParameters)

@@ -1,0 +1,101 @@
+"""Losses from a table."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bothworlds.environments.base import Environment
+from bothworlds.environments.table import REGRET, TableParameters, check_table
+from bothworlds.errors import InvalidArgument
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LossTable(Environment):
+    """Any oblivious adversary: row t of a table holds the losses of round t.
+
+    Parameters
+    ----------
+    losses:
+        An array, rounds × arms, with entries in [0, 1]. The horizon may not exceed its rows.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> world = bw.environments.LossTable([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> world.n_arms, world.rounds
+    (2, 3)
+    """
+
+    losses: ArrayLike
+
+    regret_kind: ClassVar[str] = REGRET
+    draws: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        table = check_table("losses", self.losses).copy()  # the caller may go on writing to theirs
+        table.flags.writeable = False
+        object.__setattr__(self, "losses", table)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> LossTable:
+        """Read a table from a CSV file (a header row is skipped) or a Parquet file (needs pyarrow)."""
+        file = Path(path)
+        if file.suffix.lower() == ".parquet":
+            try:
+                from pyarrow import parquet  # noqa: PLC0415 - an optional extra
+            except ImportError as error:
+                raise ImportError(
+                    "Parquet files need the extra 'parquet': pip install 'bothworlds[parquet]'"
+                ) from error
+
+            columns = parquet.read_table(file)
+            return cls(np.column_stack([column.to_numpy() for column in columns.columns]))
+        with file.open(newline="", encoding="utf-8-sig") as stream:  # spreadsheets put a mark in front
+            reader = csv.reader(stream)
+            rows = [(reader.line_num, row) for row in reader if row]
+        if rows and not any(_numeric([cell]) for cell in rows[0][1]):
+            del rows[0]  # a header; a row with a single number in it is data, if perhaps bad data
+        for line, row in rows:
+            if not _numeric(row) or len(row) != len(rows[0][1]):
+                raise InvalidArgument(
+                    f"{file}, line {line}: expected {len(rows[0][1])} numbers, got {','.join(row)!r:.60}"
+                )
+        if not rows:
+            raise InvalidArgument(f"{file} must hold at least one row of losses, got none")
+        return cls(np.array([row for _, row in rows], dtype=np.float64))
+
+    @property
+    def n_arms(self) -> int:
+        """The number of columns."""
+        return int(np.shape(self.losses)[1])
+
+    @property
+    def rounds(self) -> int:
+        """The number of rows."""
+        return int(np.shape(self.losses)[0])
+
+    def parameters(self, horizon: int) -> TableParameters:
+        """The table itself."""
+        if horizon > self.rounds:
+            raise InvalidArgument(
+                f"horizon must be at most the {self.rounds} rows of the table, got {horizon}"
+            )
+        return TableParameters(np.asarray(self.losses), 0)
+
+    def __repr__(self) -> str:
+        return f"LossTable(<{self.rounds} × {self.n_arms}>)"
+
+
+def _numeric(row: list[str]) -> bool:
+    try:
+        [float(cell) for cell in row]
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,52 @@
+"""Losses made block by block by a Python class."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bothworlds.environments.base import Environment
+from bothworlds.environments.table import REGRET, TableParameters, check_table
+from bothworlds.errors import InvalidArgument
+
+
+class PythonEnvironment(Environment):
+    """Base class for a world of your own in NumPy, without numba.
+
+    Subclass it, set ``n_arms``, and give ``losses(random, start, stop)``: the losses of rounds
+    start+1 … stop, an array (stop − start) × n_arms in [0, 1], drawn from ``random`` alone. The engine asks
+    for blocks in order, one generator per replication. It may not see what the policy does; for an
+    adversary that does, register kernels as in ``environments/favourite_attack.py``.
+
+    Examples
+    --------
+    >>> import numpy as np, bothworlds as bw
+    >>> class Waves(bw.environments.PythonEnvironment):
+    ...     n_arms = 3
+    ...     def losses(self, random, start, stop):
+    ...         t = np.arange(start, stop)[:, None]
+    ...         return 0.5 + 0.5 * np.sin(t / 100 + np.arange(3))
+    >>> run = bw.simulate([bw.TsallisINF()], Waves(), horizon=500, replications=2, seed=1)
+    >>> run.regret.shape[:2]
+    (1, 2)
+    """
+
+    regret_kind = REGRET
+    draws = 0
+
+    @abstractmethod
+    def losses(self, random: np.random.Generator, start: int, stop: int) -> ArrayLike:
+        """The losses of rounds start+1 … stop."""
+
+    def block(self, random: np.random.Generator, start: int, stop: int) -> TableParameters:
+        """The losses of a block, checked."""
+        table = check_table("losses", self.losses(random, start, stop), self.n_arms, first_row=start)
+        if len(table) != stop - start:
+            raise InvalidArgument(f"losses must hold {stop - start} rounds, got {len(table)}")
+        return TableParameters(table, start)
+
+    def parameters(self, horizon: int) -> TableParameters:
+        """An empty table; the engine asks for blocks."""
+        return TableParameters(np.empty((0, self.n_arms)), 0)

@@ -1,0 +1,57 @@
+"""A best arm that switches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray
+from bothworlds.environments.base import Environment, Totals, prepare
+from bothworlds.environments.moving import REGRET, draws_from_its_means
+from bothworlds.environments.stationary import check_design
+
+
+class SwitchingParameters(NamedTuple):
+    """Number of arms, mean of the best arm and of the others, length of a phase."""
+
+    n_arms: int
+    best: float
+    other: float
+    period: int
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Switching(Environment):
+    """Bernoulli losses with a best arm that moves on to the next arm every ``period`` rounds.
+
+    The best arm has mean (1−gap)/2, the others (1+gap)/2. ``period=None`` means one single switch, in the
+    middle of the horizon, the classic trap for policies that have made up their mind.
+    """
+
+    n_arms: int
+    gap: float
+    period: int | None = None
+
+    regret_kind = REGRET
+
+    def __post_init__(self) -> None:
+        check_design(self.n_arms, self.gap, 1)
+        if self.period is not None:
+            _check.integer("period", self.period, at_least=1)
+
+    def parameters(self, horizon: int) -> SwitchingParameters:
+        """Means and period."""
+        period = max(1, (horizon + 1) // 2) if self.period is None else self.period
+        return SwitchingParameters(self.n_arms, (1.0 - self.gap) / 2, (1.0 + self.gap) / 2, period)
+
+
+@prepare.register(SwitchingParameters)
+def _(env: SwitchingParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
+    best = ((t - 1) // env.period) % env.n_arms
+    for i in range(env.n_arms):
+        world.losses[i] = env.best if i == best else env.other
+        world.totals[i] += world.losses[i]
+
+
+draws_from_its_means(SwitchingParameters)
