@@ -28,12 +28,9 @@ $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
 demo: $(VENV)/demo.stamp ## a tour of half a minute: two worlds, three policies, one chart
 	$(BIN)/python examples/tour.py --out build/tour
 
-test: lint ## everything that must pass: lint, types, layers, tests, coverage, docs (about 5 minutes)
+test: lint ## everything that must pass: lint, types, layers, tests, coverage, docs (about 8 minutes)
 	$(BIN)/python -m pytest -n $(JOBS)
-	rm -f .coverage .coverage.*
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m "not compiled" tests
-	$(BIN)/python -m coverage combine --quiet
-	$(BIN)/python -m coverage report
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(JOBS) -m "not compiled" --cov --cov-report=term tests
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import contract
