@@ -190,3 +190,12 @@ def test_an_error_of_the_users_own_comes_through():
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         bw.simulate(POLICY, Broken(), horizon=30, replications=5)
+
+
+def test_a_python_world_without_a_number_of_arms():
+    class Vague(en.PythonEnvironment):
+        def losses(self, random, start, stop):
+            return random.random((stop - start, 2))
+
+    with pytest.raises(InvalidArgument, match=r"environment must have n_arms, got Vague\(\) without; set it"):
+        bw.simulate(POLICY, Vague(), horizon=10)

@@ -191,6 +191,10 @@ def simulate(
         raise InvalidArgument(
             f"environment must be an environment such as Bernoulli(...), got {environment!r}{hint}"
         )
+    if not hasattr(environment, "n_arms"):
+        raise InvalidArgument(
+            f"environment must have n_arms, got {environment!r} without; set it in the class"
+        )
     labelled = _label(policies)
     horizon = _check.integer("horizon", horizon, at_least=1)
     replications = _check.integer("replications", replications, at_least=1)
@@ -211,7 +215,8 @@ def simulate(
     ]
     for job in todo[::replications]:  # compile (or read from disk) before threads fan out
         play_block.bind(*job.arguments(np.empty((0, N_KEPT)), no_record(environment.n_arms)).values())
-    results = _run_all(todo, jobs, f"{len(labelled)} policies in {environment!r}"[:60])
+    many = f"{len(labelled)} policies" if len(labelled) > 1 else next(iter(labelled))
+    results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60])
     kept = np.array([values for values, _ in results]).reshape(
         len(labelled), replications, marks.size, N_KEPT
     )
