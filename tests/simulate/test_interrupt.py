@@ -79,7 +79,7 @@ def stderr_of_a_run(patience, terminal):
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals")
 def test_a_bar_on_a_terminal():
     text = stderr_of_a_run(patience=0.0, terminal=True)
-    assert "1 policies in Bernoulli(n_arms=4, gap=0.25)" in text
+    assert "TsallisINF() in Bernoulli(n_arms=4, gap=0.25)" in text
     assert "100%" in text
 
 
