@@ -84,3 +84,13 @@ def test_delay_costs_and_corruption_costs():
     before, delayed, corrupted = (run.clean_regret[0, :, -1].mean() for run in (plain, late, flipped))
     assert before + 50 < delayed < before + 1000
     assert before + 50 < corrupted < before + 2 * 500
+
+
+def test_exp3_regret_grows_like_the_root_of_the_horizon_on_the_hardest_world():
+    # its bound is 2·√(K·T·log K); on the minimax world a logarithm or a linear rate would show at once
+    ratios = []
+    for horizon in (1_000, 100_000):
+        run = bw.simulate(bw.EXP3(), en.Minimax(n_arms=4), horizon=horizon, replications=32, seed=4)
+        ratios.append(run.regret[0, :, -1].mean() / np.sqrt(4 * horizon * np.log(4)))
+    assert max(ratios) < 2.0
+    assert 0.7 < ratios[1] / ratios[0] < 1.4
