@@ -240,9 +240,12 @@ def test_a_hopeless_warm_start_does_no_harm():
 
 
 def test_what_float64_cannot_reach_is_said():
-    s = bw.solve([0.0, 1.0, 2.0], [1.0, 2.0, 3.0], bw.Tsallis(1 - 1e-7))
-    assert s.status == "limited" or abs(s.sum_error) <= 1e-12
-    assert abs(s.sum_error) < 1e-8
+    assert bw.solve([0.0, 1.0, 2.0], 1.0, bw.Tsallis(1 - 1e-4)).status == "converged"
+    for distance in (1e-6, 1e-9):
+        s = bw.solve([0.0, 1.0, 2.0], 1.0, bw.Tsallis(1 - distance))
+        assert s.status == "limited"
+        assert 1e-12 < abs(s.sum_error) < 1e-8
+        assert s.residual <= 1e-12
 
 
 def test_solution_is_read_only():
