@@ -29,7 +29,8 @@ demo: $(VENV)/demo.stamp ## a tour of half a minute: two worlds, three policies,
 	$(BIN)/python examples/tour.py --out build/tour
 
 test: lint ## everything that must pass: lint, types, layers, tests, coverage, docs (about 8 minutes)
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) tests
+	$(BIN)/python -m pytest -q README.md CONTRIBUTING.md docs src  # in one process: examples of a page build on each other
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(JOBS) -m "not compiled" --cov --cov-report=term tests
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
