@@ -18,11 +18,11 @@ $(VENV)/pip.stamp:
 	@touch $@
 
 $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/pip.stamp
-	$(PIP) install --editable '.[plot]'
+	$(PIP) install --editable '.[lab]'
 	@touch $@
 
 $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
-	$(PIP) install --editable '.[plot,parquet]' --group dev
+	$(PIP) install --editable '.[lab,cluster]' --group dev
 	@touch $@
 
 demo: $(VENV)/demo.stamp ## a tour of half a minute: two worlds, three policies, one chart

@@ -166,18 +166,24 @@ class entry(Generic[P, R]):
 # old code of a helper that was edited in another file. Here the folder is named by a hash of all sources.
 
 
-def _hash(paths: list[Path]) -> str:
+WITHOUT_KERNELS = ("experiments", "report", "cli.py")  # what only calls the kernels: edits change no number
+
+
+def _hash(paths: list[Path], root: Path | None = None) -> str:
     digest = hashlib.sha256()
     for path in sorted(paths):
-        digest.update(str(path).encode())
+        digest.update(str(path.relative_to(root) if root else path).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @functools.cache
 def source_hash() -> str:
-    """A hash over all Python files of the package."""
-    return _hash(list(_PACKAGE.rglob("*.py")))
+    """A hash over the Python files of the package that decide numbers; the same on every machine."""
+    files = [
+        path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in WITHOUT_KERNELS
+    ]
+    return _hash(files, _PACKAGE)
 
 
 def cache_directory() -> Path:

@@ -36,6 +36,24 @@ def test_one_policy_several_or_a_mapping():
         assert run.traces == ()
 
 
+def test_a_range_plays_some_of_the_replications_of_a_longer_series():
+    whole = bw.simulate(POLICY, WORLD, horizon=60, replications=5, seed=3)
+    part = bw.simulate(POLICY, WORLD, horizon=60, replications=range(2, 5), seed=3)
+    assert np.array_equal(part.kept, whole.kept[:, 2:])
+    for empty in (range(3, 3), range(-1, 2), range(4, 2, -1)):
+        with pytest.raises(InvalidArgument, match="replications must be a number or an increasing range"):
+            bw.simulate(POLICY, WORLD, horizon=60, replications=empty)
+
+
+def test_probabilities_at_the_checkpoints_are_those_of_the_trace():
+    run = bw.simulate(POLICY, WORLD, horizon=60, replications=2, trace=True, probabilities=True)
+    assert run.probabilities is not None
+    assert run.probabilities.shape == (1, 2, len(run.checkpoints), 4)
+    for number, trace in enumerate(run.traces[0]):
+        assert np.array_equal(run.probabilities[0, number], trace.p[run.checkpoints])
+    assert bw.simulate(POLICY, WORLD, horizon=60).probabilities is None
+
+
 @pytest.mark.parametrize("horizon", [1, 2, 99, 10**5, 10**9 + 7])
 def test_default_checkpoints(horizon):
     marks = engine_room.default_checkpoints(horizon)

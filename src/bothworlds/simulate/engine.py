@@ -102,9 +102,13 @@ def play_block(
     tally: FloatArray,
     p: FloatArray,
     kept: FloatArray,
+    kept_p: FloatArray,
     record: Record,
 ) -> tuple[int, int, float]:
-    """Play rounds before+1, before+2, …; return (how it ended, the round, the loss that ended it)."""
+    """Play rounds before+1, before+2, …; return (how it ended, the round, the loss that ended it).
+
+    At a mark, ``kept`` gets regret and losses, and ``kept_p``, unless it has no rows, the distribution.
+    """
     traced = record.arms.size > 0
     for k in range(policy_uniforms.shape[0]):
         t = before + k + 1
@@ -139,6 +143,8 @@ def play_block(
             kept[mark, REGRET] = tally[COST] - best
             kept[mark, CLEAN_REGRET] = tally[CLEAN] - clean_best
             kept[mark, LOSS] = tally[SUFFERED]
+            if mark < kept_p.shape[0]:
+                distribution(params, state, kept_p[mark])
             tally[MARK] = mark + 1.0
     last = before + policy_uniforms.shape[0]
     if traced and last == record.arms.size:

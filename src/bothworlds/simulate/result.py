@@ -30,6 +30,8 @@ class Run:
         uncorrupted world (equal where nothing is corrupted), and the cumulative losses suffered.
     traces:
         One tuple of :class:`Trace` per policy, if asked for.
+    probabilities:
+        Policies × replications × checkpoints × arms, if asked for: the distribution after each checkpoint.
     """
 
     labels: tuple[str, ...]
@@ -40,6 +42,7 @@ class Run:
     checkpoints: IntArray
     kept: FloatArray
     traces: tuple[tuple[Trace, ...], ...] = ()
+    probabilities: FloatArray | None = None
 
     @property
     def regret(self) -> FloatArray:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +40,14 @@ TRACE_LIMIT = 4e9  # bytes
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
 
+class _Outcome(NamedTuple):
+    """What one replication of one policy leaves behind."""
+
+    kept: FloatArray
+    kept_p: FloatArray
+    record: Record | None
+
+
 @dataclass(frozen=True)
 class _Job:
     """One replication of one policy."""
@@ -52,14 +60,16 @@ class _Job:
     replication: int
     marks: IntArray
     trace: bool
+    probabilities: bool
     block: int
 
-    def run(self, stop: threading.Event, progress: Progress) -> tuple[FloatArray, Record | None]:
+    def run(self, stop: threading.Event, progress: Progress) -> _Outcome:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
         kept = np.full((self.marks.size, N_KEPT), np.nan)
+        kept_p = np.full((self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan)
         record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
         randoms = [rng.stream(self.seed, stream, self.replication) for stream in range(4)]
-        arguments = self.arguments(kept, record)
+        arguments = self.arguments(kept, kept_p, record)
         for before in range(0, self.horizon, self.block):
             if stop.is_set():
                 break
@@ -76,9 +86,9 @@ class _Job:
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
             progress.advance(rounds)
-        return kept, record if self.trace else None
+        return _Outcome(kept, kept_p, record if self.trace else None)
 
-    def arguments(self, kept: FloatArray, record: Record) -> dict[str, Any]:
+    def arguments(self, kept: FloatArray, kept_p: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
         n = self.environment.n_arms
         params = self.policy.resolve(n, self.told)
@@ -99,6 +109,7 @@ class _Job:
             "tally": np.zeros(N_TALLY),
             "p": np.empty(n),
             "kept": kept,
+            "kept_p": kept_p,
             "record": record,
         }
 
@@ -134,11 +145,12 @@ def simulate(
     environment: Environment,
     *,
     horizon: int,
-    replications: int = 1,
+    replications: int | range = 1,
     seed: int = 0,
     jobs: int | None = None,
     checkpoints: ArrayLike | None = None,
     trace: bool = False,
+    probabilities: bool = False,
     block: int | None = None,
     tell_horizon: bool = True,
 ) -> Run:
@@ -156,7 +168,8 @@ def simulate(
     horizon:
         The number of rounds.
     replications:
-        How many independent runs of each policy.
+        How many independent runs of each policy; or a range, to play only some of a longer series:
+        ``range(8, 16)`` is the second half of ``16``.
     seed:
         A non-negative integer.
     jobs:
@@ -165,6 +178,8 @@ def simulate(
         Rounds at which regret is kept, increasing; by default about 100 on a log scale.
     trace:
         Keep the distribution, rates, estimates, arms and losses of every round.
+    probabilities:
+        Keep the policy's distribution at the checkpoints: that of the round after.
     block:
         Rounds between two looks at the clock; memory does not depend on the horizon, only on this. By
         default a number that takes well under a second.
@@ -197,7 +212,8 @@ def simulate(
         )
     labelled = _label(policies)
     horizon = _check.integer("horizon", horizon, at_least=1)
-    replications = _check.integer("replications", replications, at_least=1)
+    numbers = _numbers(replications)
+    repeats = len(numbers)
     seed = _check.integer("seed", seed, at_least=0)
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
     if block is not None:
@@ -207,27 +223,48 @@ def simulate(
         block = max(16, min(BLOCK, WORK // environment.n_arms))
     told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
-    _check_fit(labelled, environment, horizon, told, replications, trace)
+    _check_fit(labelled, environment, horizon, told, repeats, trace)
     todo = [
-        _Job(policy, environment, horizon, told, seed, replication, marks, trace, block)
+        _Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, block)
         for policy in labelled.values()
-        for replication in range(replications)
+        for number in numbers
     ]
-    for job in todo[::replications]:  # compile (or read from disk) before threads fan out
-        play_block.bind(*job.arguments(np.empty((0, N_KEPT)), no_record(environment.n_arms)).values())
+    n = environment.n_arms
+    for job in todo[::repeats]:  # compile (or read from disk) before threads fan out
+        play_block.bind(*job.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
     many = f"{len(labelled)} policies" if len(labelled) > 1 else next(iter(labelled))
     results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60])
-    kept = np.array([values for values, _ in results]).reshape(
-        len(labelled), replications, marks.size, N_KEPT
-    )
+    shape = (len(labelled), repeats, marks.size)
     traces = [
-        _trace(job, record) for job, (_, record) in zip(todo, results, strict=True) if record is not None
+        _trace(job, result.record)
+        for job, result in zip(todo, results, strict=True)
+        if result.record is not None
     ]
-    grouped = tuple(tuple(traces[i : i + replications]) for i in range(0, len(traces), replications))
-    return Run(tuple(labelled), tuple(labelled.values()), environment, horizon, seed, marks, kept, grouped)
+    return Run(
+        tuple(labelled),
+        tuple(labelled.values()),
+        environment,
+        horizon,
+        seed,
+        marks,
+        np.array([result.kept for result in results]).reshape(*shape, N_KEPT),
+        tuple(tuple(traces[i : i + repeats]) for i in range(0, len(traces), repeats)),
+        np.array([result.kept_p for result in results]).reshape(*shape, n) if probabilities else None,
+    )
 
 
-def _run_all(todo: list[_Job], jobs: int, title: str) -> list[tuple[FloatArray, Record | None]]:
+def _numbers(replications: Any) -> range:
+    """The numbers of the replications to play."""
+    if not isinstance(replications, range):
+        return range(_check.integer("replications", replications, at_least=1))
+    if not replications or replications[0] < 0 or replications.step < 1:
+        raise InvalidArgument(
+            f"replications must be a number or an increasing range from 0 or more, got {replications!r}"
+        )
+    return replications
+
+
+def _run_all(todo: list[_Job], jobs: int, title: str) -> list[_Outcome]:
     """All jobs in threads, results in order. Ctrl-C, or the first error, stops the rest within a block."""
     stop = threading.Event()
     with Progress(title, sum(job.horizon for job in todo)) as progress, ThreadPoolExecutor(jobs) as pool:
