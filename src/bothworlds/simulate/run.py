@@ -40,7 +40,7 @@ TRACE_LIMIT = 4e9  # bytes
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """What one replication of one policy leaves behind."""
 
     kept: FloatArray
@@ -49,7 +49,7 @@ class _Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Job:
+class Job:
     """One replication of one policy."""
 
     policy: Policy
@@ -63,7 +63,7 @@ class _Job:
     probabilities: bool
     block: int
 
-    def run(self, stop: threading.Event, progress: Progress) -> _Outcome:
+    def run(self, stop: threading.Event, progress: Progress) -> Outcome:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
         kept = np.full((self.marks.size, N_KEPT), np.nan)
         kept_p = np.full((self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan)
@@ -86,7 +86,12 @@ class _Job:
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
             progress.advance(rounds)
-        return _Outcome(kept, kept_p, record if self.trace else None)
+        return Outcome(kept, kept_p, record if self.trace else None)
+
+    def compile(self) -> None:
+        """Compile the kernel for this policy in this environment, or read it from disk."""
+        n = self.environment.n_arms
+        play_block.bind(*self.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
 
     def arguments(self, kept: FloatArray, kept_p: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
@@ -216,22 +221,17 @@ def simulate(
     repeats = len(numbers)
     seed = _check.integer("seed", seed, at_least=0)
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
-    if block is not None:
-        block = _check.integer("block", block, at_least=1)
-    if block is None or isinstance(_inner(environment), PythonEnvironment):
-        # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
-        block = max(16, min(BLOCK, WORK // environment.n_arms))
+    block = block_of(environment, block)
     told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
-    _check_fit(labelled, environment, horizon, told, repeats, trace)
+    check_fit(labelled, environment, horizon, told, repeats, trace)
     todo = [
-        _Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, block)
+        Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, block)
         for policy in labelled.values()
         for number in numbers
     ]
-    n = environment.n_arms
-    for job in todo[::repeats]:  # compile (or read from disk) before threads fan out
-        play_block.bind(*job.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
+    for job in todo[::repeats]:
+        job.compile()  # before threads fan out
     many = f"{len(labelled)} policies" if len(labelled) > 1 else next(iter(labelled))
     results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60])
     shape = (len(labelled), repeats, marks.size)
@@ -249,8 +249,20 @@ def simulate(
         marks,
         np.array([result.kept for result in results]).reshape(*shape, N_KEPT),
         tuple(tuple(traces[i : i + repeats]) for i in range(0, len(traces), repeats)),
-        np.array([result.kept_p for result in results]).reshape(*shape, n) if probabilities else None,
+        np.array([result.kept_p for result in results]).reshape(*shape, environment.n_arms)
+        if probabilities
+        else None,
     )
+
+
+def block_of(environment: Environment, block: int | None) -> int:
+    """Rounds per call of the kernel."""
+    if block is not None:
+        block = _check.integer("block", block, at_least=1)
+    if block is None or isinstance(_inner(environment), PythonEnvironment):
+        # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
+        block = max(16, min(BLOCK, WORK // environment.n_arms))
+    return block
 
 
 def _numbers(replications: Any) -> range:
@@ -264,7 +276,7 @@ def _numbers(replications: Any) -> range:
     return replications
 
 
-def _run_all(todo: list[_Job], jobs: int, title: str) -> list[_Outcome]:
+def _run_all(todo: list[Job], jobs: int, title: str) -> list[Outcome]:
     """All jobs in threads, results in order. Ctrl-C, or the first error, stops the rest within a block."""
     stop = threading.Event()
     with Progress(title, sum(job.horizon for job in todo)) as progress, ThreadPoolExecutor(jobs) as pool:
@@ -312,7 +324,7 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
     return marks
 
 
-def _check_fit(
+def check_fit(
     policies: dict[str, Policy],
     environment: Environment,
     horizon: int,
@@ -335,7 +347,7 @@ def _check_fit(
         )
 
 
-def _trace(job: _Job, record: Record) -> Trace:
+def _trace(job: Job, record: Record) -> Trace:
     return Trace(
         job.policy,
         job.environment.n_arms,
