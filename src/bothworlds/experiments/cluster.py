@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
 from bothworlds.errors import WorkerError
@@ -21,6 +21,8 @@ class Cluster(Crew):
 
     jobs = None
     under_way = MOST_UNDER_WAY
+    shared_fate = False
+    patience = 2  # dask gives a chunk up after the loss of several workers, not all of them by its fault
 
     def __init__(self, address: str) -> None:
         try:
@@ -29,7 +31,7 @@ class Cluster(Crew):
             raise WorkerError(
                 f"the cluster {address} needs dask.distributed: pip install 'bothworlds[cluster]'"
             ) from None
-        self.lost = (distributed.KilledWorker, BrokenExecutor, CancelledError)
+        self.lost = (distributed.KilledWorker, CancelledError)
         try:
             client: Any = distributed.Client  # without annotations
             self._client = client(address, timeout=TIMEOUT, set_as_default=False)
@@ -66,9 +68,14 @@ class Cluster(Crew):
         """Have a chunk played."""
         return self._executor.submit(play, work)  # type: ignore[no-any-return]
 
+    def rebuild(self) -> bool:
+        """Nothing to do as long as the scheduler lives: it finds other workers."""
+        return bool(self._client.status == "running")
+
     def stop(self) -> None:
         """Chunks that a worker has begun are played to their end, for nothing; the others are not begun."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        if self._client.status == "running":
+            self._executor.shutdown(wait=False)
 
     def close(self) -> None:
         """Leave the cluster as it was."""

@@ -40,6 +40,10 @@ class Crew(ABC):
     under_way: int
     lost: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError)
     """What the future of a chunk raises if its worker is gone; ``rebuild`` may help."""
+    shared_fate = True
+    """Does the loss of one worker take all chunks under way with it?"""
+    patience = 3
+    """After how many losses a chunk is to blame for them."""
 
     @abstractmethod
     def submit(self, work: Work) -> Future[bytes]:

@@ -21,7 +21,6 @@ from bothworlds.experiments.progress import Display, Pace, clock
 from bothworlds.experiments.work import make_work
 from bothworlds.experiments.writer import StoreWriter
 
-DEATHS = 3  # of workers on one chunk, until it is to blame
 TICK = 0.5  # seconds between two looks at the clock
 
 
@@ -174,24 +173,25 @@ class _Run:
             done, _ = wait(self.under_way, timeout=TICK, return_when=FIRST_COMPLETED)
             lost = [future for future in done if not self.take(future)]
             if lost:
-                self.recover()
+                self.recover(lost)
             self.show()
 
     def send(self) -> None:
         """Keep the workers busy; chunks whose worker died go one at a time, to see which one kills."""
-        suspects = [number for number in self.under_way.values() if self.deaths[number]]
-        while self.waiting and not suspects and len(self.under_way) < self.crew.under_way:
-            if self.deaths[self.waiting[0]]:
-                if self.under_way:
-                    return
-                suspects = [self.waiting[0]]
+        while self.waiting and len(self.under_way) < self.crew.under_way:
+            alone = self.crew.shared_fate and (
+                self.deaths[self.waiting[0]] or any(self.deaths[n] for n in self.under_way.values())
+            )
+            if alone and self.under_way:
+                return
             number = self.waiting.popleft()
             work = make_work(number, self.store.plan[number], self.experiment, self.cells)
             try:
                 self.under_way[self.crew.submit(work)] = number
-            except self.crew.lost:
+            except self.crew.lost:  # the pool broke a moment ago: its futures tell
                 self.waiting.appendleft(number)
-                self.recover()
+                if not self.under_way:
+                    raise
                 return
 
     def take(self, future: Future[bytes]) -> bool:
@@ -219,21 +219,26 @@ class _Run:
                 f"make room, then {self.how_to_resume()}"
             ) from error
 
-    def recover(self) -> None:
-        """After the loss of a worker: new workers, and the chunks that were under way wait again."""
-        for future in list(self.under_way):
-            if future.done() and not future.cancelled() and future.exception() is None:
-                self.take(future)
-        lost = sorted(self.under_way.values())
+    def recover(self, gone: list[Future[bytes]]) -> None:
+        """After the loss of workers: new ones, and the chunks that were lost wait again."""
+        if self.crew.shared_fate:  # every chunk under way is lost, unless it was done
+            self.keep_what_is_done()
+            gone = list(self.under_way)
+        lost = sorted(self.under_way.pop(future) for future in gone)
         self.deaths.update(lost)
-        if (len(lost) == 1 and self.deaths[lost[0]] >= DEATHS) or not self.crew.rebuild():
-            what = f"chunk {self.name(lost[0])}" if lost else "the first chunk"
+        guilty = [number for number in lost if self.deaths[number] >= self.crew.patience]
+        if self.crew.shared_fate and len(lost) > 1:
+            guilty = []  # it may have been another one: they will be played one at a time
+        if guilty or not self.crew.rebuild():
+            which = "; ".join(self.name(number) for number in (guilty or lost)[:3])
             raise WorkerError(
-                f"workers died {max(1, self.deaths[lost[0]] if lost else 1)} times on {what} "
-                f"({self.crew.name}); is there enough memory?"
+                f"workers died again and again on chunk {which}; is there enough memory? ({self.crew.name})"
+                if guilty
+                else f"workers were lost ({self.crew.name}) while they played chunk {which}"
             )
-        self.display.say(f"a worker died; {len(lost)} chunks are played again on new ones")
-        self.under_way.clear()
+        self.display.say(
+            f"a worker died; {len(lost)} chunk{'s are' if len(lost) > 1 else ' is'} played again"
+        )
         self.waiting.extendleft(reversed(lost))
 
     def keep_what_is_done(self) -> None:

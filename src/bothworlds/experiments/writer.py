@@ -59,12 +59,11 @@ class StoreWriter(Store):
         for folder in (self.path, *(self.path / name for name in FOLDERS)):
             for leftover in folder.glob(".*.tmp"):
                 leftover.unlink()
-        statefile.write_bytes(self.path / "experiment.toml", experiment.text.encode())
+        self._write_if_new("experiment.toml", experiment.text)
         for module in experiment.modules:
             (self.path / "modules").mkdir(exist_ok=True)
-            statefile.write_bytes(self.path / "modules" / f"{module.name}.py", module.source.encode())
-        if not (self.path / MANIFEST).exists():
-            self.write_manifest()
+            self._write_if_new(f"modules/{module.name}.py", module.source)
+        self._write_if_new(MANIFEST, json.dumps(self.manifest, allow_nan=False))
         first = self.chunks
         for path in sorted((self.path / "chunks").glob("*.parquet")):
             number = number_of(path)
@@ -76,6 +75,11 @@ class StoreWriter(Store):
             except ValueError as error:
                 self._move_aside(path, str(error))
         self._settle()
+
+    def _write_if_new(self, name: str, text: str) -> None:
+        path = self.path / name
+        if not path.exists() or path.read_bytes() != text.encode():
+            statefile.write_bytes(path, text.encode())
 
     def _settle(self) -> None:
         """Say of a run that was killed how far it got."""
