@@ -346,7 +346,7 @@ def test_a_file_is_refused(tmp_path):
     not Path("/sys/kernel").is_dir(), reason="needs a file system that even root cannot write"
 )
 def test_a_read_only_folder(tmp_path):
-    with pytest.raises(StoreError, match="/sys/kernel/study cannot be written: .*give another folder"):
+    with pytest.raises(StoreError, match=r"/sys/kernel/study cannot be written: .*give another folder"):
         run(study(), "/sys/kernel/study")
 
 

@@ -140,9 +140,10 @@ def _inner(environment: Environment) -> Environment:
     return environment.base if isinstance(environment, Delayed) else environment
 
 
-def default_checkpoints(horizon: int) -> IntArray:
-    """About a hundred rounds, evenly spaced on a log scale, the last one included."""
-    return np.unique(np.geomspace(1, horizon, 100).round().astype(np.int64))
+def default_checkpoints(horizon: int, count: int = 100) -> IntArray:
+    """At most ``count`` rounds, evenly spaced on a log scale, the last one included."""
+    start = 1 if count > 1 else horizon
+    return np.unique(np.geomspace(start, horizon, count).round().astype(np.int64))
 
 
 def simulate(
@@ -206,15 +207,7 @@ def simulate(
     >>> bool(run.regret[0, :, -1].mean() < 0.2 * run.regret[1, :, -1].mean())
     True
     """
-    if not isinstance(environment, Environment):
-        hint = f"; write {environment.__name__}(...)" if isinstance(environment, type) else ""
-        raise InvalidArgument(
-            f"environment must be an environment such as Bernoulli(...), got {environment!r}{hint}"
-        )
-    if not hasattr(environment, "n_arms"):
-        raise InvalidArgument(
-            f"environment must have n_arms, got {environment!r} without; set it in the class"
-        )
+    require_environment(environment)
     labelled = _label(policies)
     horizon = _check.integer("horizon", horizon, at_least=1)
     numbers = _numbers(replications)
@@ -253,6 +246,20 @@ def simulate(
         if probabilities
         else None,
     )
+
+
+def require_environment(environment: Any) -> Environment:
+    """``environment`` itself, or an error that says what one looks like."""
+    if not isinstance(environment, Environment):
+        hint = f"; write {environment.__name__}(...)" if isinstance(environment, type) else ""
+        raise InvalidArgument(
+            f"environment must be an environment such as Bernoulli(...), got {environment!r}{hint}"
+        )
+    if not hasattr(environment, "n_arms"):
+        raise InvalidArgument(
+            f"environment must have n_arms, got {environment!r} without; set it in the class"
+        )
+    return environment
 
 
 def block_of(environment: Environment, block: int | None) -> int:
@@ -324,6 +331,13 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
     return marks
 
 
+def check_pair(policy: Policy, environment: Environment, told: int | None) -> None:
+    """Refuse a policy that cannot play in the environment, with the horizon it is told."""
+    policy.resolve(environment.n_arms, told)
+    if policy.draws > 1 and isinstance(_inner(environment), Logged):
+        raise InvalidArgument(f"Logged data shows only the arm that was played; {policy!r} observes another")
+
+
 def check_fit(
     policies: dict[str, Policy],
     environment: Environment,
@@ -335,11 +349,7 @@ def check_fit(
     """Everything that can be refused before the first round is."""
     environment.parameters(horizon)
     for policy in policies.values():
-        policy.resolve(environment.n_arms, told)
-        if policy.draws > 1 and isinstance(_inner(environment), Logged):
-            raise InvalidArgument(
-                f"Logged data shows only the arm that was played; {policy!r} observes another"
-            )
+        check_pair(policy, environment, told)
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgument(
