@@ -88,7 +88,7 @@ def test_the_default_depends_on_the_worlds(tmp_path):
         assert type(crew) is kind
         assert crew.jobs == provenance.cores()
         crew.close()
-    delayed = text(before='modules = ["waves.py"]\n', after='[[environment]]\nkind = "delayed"\ndelay = 2\n')
+    delayed = text(before='modules = ["waves.py"]\n', after='[[environment]]\nkind = "delayed"\nmean = 2\n')
     delayed += 'base = { kind = "waves" }\n'
     worlds = [entry.build() for entry in parse(delayed, folder=tmp_path).environments]
     crew = make_crew(None, 1, worlds)
@@ -140,7 +140,7 @@ def test_an_error_of_a_chunk_says_which_and_keeps_the_others(tmp_path, monkeypat
     with pytest.raises(InvalidArgument, match="losses") as caught:
         run_study(experiment, tmp_path / "out", executor="threads", jobs=1, progress=False)
     notes = "\n".join(caught.value.__notes__)
-    assert "Tsallis-INF in Waves, 60 rounds, replications 0 to 0" in notes
+    assert "TsallisINF in Waves, 60 rounds, replications 0 to 0" in notes
     assert "8 of 16 chunks are saved" in notes
     assert len(chunk_names(tmp_path / "out")) == 8
     assert manifest(tmp_path / "out")["runs"][0]["chunks_run"] == 8

@@ -98,12 +98,10 @@ run_study(read(sys.argv[1]), sys.argv[2], jobs=1, progress=False)
 
 def test_no_room_for_a_chunk(tmp_path):
     """A limit on the size of files stands in for a full disk: the system refuses the write in both cases."""
-    out, file = tmp_path / "out", tmp_path / "study.toml"
-    run_study(study(replications=1), out, jobs=1, progress=False)  # compiled, and how large is it?
-    size = (out / "manifest.json").stat().st_size
+    file, again = tmp_path / "study.toml", tmp_path / "again"
+    run_study(study(replications=1), tmp_path / "out", jobs=1, progress=False)  # compile
     file.write_text(text(replications=1, horizon=2000, n_arms="[3, 200]"))
-    again = tmp_path / "again"
-    command = [sys.executable, "-c", FULL, str(file), str(again), str(3 * size)]
+    command = [sys.executable, "-c", FULL, str(file), str(again), "30000"]
     found = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment(), check=False)
     assert found.returncode == 1
     said = re.sub(r"\s+", " ", found.stderr)
@@ -172,5 +170,5 @@ def test_a_bar_on_a_terminal(monkeypatch):
     said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(seen).decode())
     assert "10 of 20 chunks" in said
     assert "about 0:03 left" in said
-    assert re.search("^a worker died", said, flags=re.MULTILINE)
+    assert re.search("^a worker died", said.replace("\r", "\n"), flags=re.MULTILINE)
     assert said.rstrip().endswith("done")

@@ -72,42 +72,27 @@ def test_the_rows_are_those_of_simulate(tmp_path):
 
 
 def test_nan_after_the_end_of_a_log(tmp_path):
-    (tmp_path / "log.csv").write_text("0.5,0.25\n" * 30)
     experiment = parse(
-        """
+        f"""
         horizon = 60
         replications = 1
-        checkpoints = [10, 60]
+        checkpoints = [1, 60]
         record = ["regret"]
-        modules = ["short.py"]
         [[policy]]
         kind = "uniform"
         [[environment]]
-        kind = "short"
-        """,
-        folder=_module(tmp_path, SHORT),
+        kind = "logged"
+        actions = {[0, 1] * 20}
+        rewards = {[0.25, 0.75] * 20}
+        propensities = {[0.5] * 40}
+        """
     )
     run(experiment, tmp_path / "out")
     (file,) = Store(tmp_path / "out").chunks.values()
-    frame = pq.read_table(file).to_pandas()
-    assert frame.loss.isna().tolist() == [False, True]
-    assert pq.read_table(file)["loss"].null_count == 0
-    assert frame.p.isna().all()
-
-
-SHORT = """
-import numpy as np, bothworlds as bw
-class Short(bw.environments.Logged):
-    def __init__(self):
-        random = np.random.default_rng(0)
-        arms = np.tile([0, 1], 20)
-        super().__init__(arms, random.random(40), n_arms=2)
-"""
-
-
-def _module(folder, source, name="short.py"):
-    (folder / name).write_text(source)
-    return folder
+    table = pq.read_table(file)
+    assert np.isnan(table["loss"].to_numpy()).tolist() == [False, True]
+    assert table["loss"].null_count == table["regret"].null_count == 0
+    assert table["clean_regret"].null_count == table["p"].null_count == 2
 
 
 def test_manifest(folder):
@@ -299,7 +284,7 @@ def test_a_run_killed_before_its_manifest_is_begun_again(tmp_path):
         ({"seed": 2}, "seed: 1 there, 2 here"),
         ({"horizon": 61}, r"horizons: \[60\] there, \[61\] here"),
         ({"n_arms": "[3, 5]"}, r"environments\[1\]\.n_arms: 4 there, 5 here"),
-        ({"n_arms": "3"}, r"environments\[1\]: \{.*\} there, nothing here"),
+        ({"n_arms": "3"}, r"environments\[1\]: \{.* there, nothing here"),
     ],
 )
 def test_another_study_is_refused(folder, change, said):
@@ -321,7 +306,7 @@ def test_another_version_is_refused(folder, key):
 
 def test_many_differences_are_counted(folder):
     arms = str(list(range(3, 30)))
-    with pytest.raises(DifferentStudy, match="and 14 more"):
+    with pytest.raises(DifferentStudy, match="and 13 more"):
         run(study(replications=2, n_arms=arms), folder)
 
 
