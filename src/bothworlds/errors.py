@@ -10,6 +10,10 @@
     │   ├── RepeatedPull                  its feedback has been given already
     │   └── UnknownPull                   this bandit never made it
     ├── StateError (ValueError)           a saved state that cannot be restored
+    ├── StoreError (OSError)              a folder that cannot take, or give, a study
+    │   ├── DifferentStudy                it holds another experiment, version or seed: says what differs
+    │   └── StoreInUse                    another run is writing to it: says which
+    ├── WorkerError (RuntimeError)        workers that do not answer, that differ, or that die on a chunk
     └── SolverError (ArithmeticError)     a step that did not converge; never hidden, never repaired
 """
 
@@ -46,6 +50,22 @@ class UnknownPull(PullError):
 
 class StateError(BothworldsError, ValueError):
     """A saved state is truncated, too new, or belongs to something else."""
+
+
+class StoreError(BothworldsError, OSError):
+    """A folder cannot take, or give, a study."""
+
+
+class DifferentStudy(StoreError):
+    """The folder belongs to another experiment, another version or another seed."""
+
+
+class StoreInUse(StoreError):
+    """Another run holds the lock of the folder."""
+
+
+class WorkerError(BothworldsError, RuntimeError):
+    """Workers do not answer, differ from this program, or die again and again on the same chunk."""
 
 
 class SolverError(BothworldsError, ArithmeticError):
