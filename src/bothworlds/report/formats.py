@@ -77,7 +77,8 @@ class _Fitting:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table = self.table
         grid = _grid(table)
-        if table.styles and Measurement.get(console, options, grid).minimum > options.max_width:
+        needed = Measurement.get(console, options.update_width(100_000), grid).maximum
+        if table.styles and needed > options.max_width:
             table = lettered(table)
             grid = _grid(table)
         yield Text(table.title, style="bold")
@@ -86,7 +87,7 @@ class _Fitting:
 
 
 def _grid(table: Shown) -> Table:
-    result = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name, right in zip(table.header, table.numbers, strict=True):
         # a scorecard has many columns: long headings go over several lines, numbers never do
         heading = "\n".join(textwrap.wrap(name, 12)) if table.styles and right else name
