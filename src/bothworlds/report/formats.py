@@ -170,13 +170,10 @@ def latex(text: str) -> str:
     >>> print(latex("β=0.5, 100% of R/√(KT) & -3 ± 1"))
     $\beta$=0.5, 100\% of R/$\sqrt{KT}$ \& $-$3 $\pm$ 1
     """
+    text = _NUMBER.sub("−", " ".join(text.split()))
     parts, end = [], 0
     for match in _ROOT.finditer(text):
-        inside = _plain_latex(match[1] if match[1] is not None else match[2])
-        parts += [_plain_latex(text[end : match.start()]), rf"$\sqrt{{{inside.replace('$', '')}}}$"]
+        inside = (match[1] or match[2] or "").translate(_TRANSLATION).replace("$", "")
+        parts += [text[end : match.start()].translate(_TRANSLATION), rf"$\sqrt{{{inside}}}$"]
         end = match.end()
-    return "".join([*parts, _plain_latex(text[end:])])
-
-
-def _plain_latex(text: str) -> str:
-    return _NUMBER.sub("−", " ".join(text.split())).translate(_TRANSLATION)
+    return "".join([*parts, text[end:].translate(_TRANSLATION)])

@@ -60,7 +60,7 @@ def number(value: float, digits: int = 3) -> str:
         return f"{value:g}"
     size = math.floor(math.log10(abs(value)))
     if size < -4 or size > 8:
-        return f"{value:.{digits - 1}g}"
+        return f"{value:.{digits}g}"
     return f"{value:.{max(0, digits - 1 - size)}f}"
 
 
