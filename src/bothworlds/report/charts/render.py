@@ -1,0 +1,410 @@
+"""Draw rows of :mod:`bothworlds.report.charts.info` as Altair charts.
+
+Each function takes rows, or the name of a data set that the page fills in, and a :class:`Look`: the page's
+look refers to CSS variables, so that its charts follow dark mode and print without being drawn again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import altair as alt
+
+from bothworlds.report.charts.info import Row
+from bothworlds.report.palette import ARMS, PAPER, REST, Look, dash, ratio_colours, ratio_names, shape
+
+Data = list[Row] | str
+Scale = Literal["linear", "log"]
+Band = Literal["mean", "spread"]
+FINALS_STEP, PAIRS_STEP = 34, 26  # height of a policy
+LABEL = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"
+
+
+def _data(rows: Data) -> Any:
+    return alt.NamedData(name=rows) if isinstance(rows, str) else alt.InlineData(values=rows)
+
+
+def _size(chart: Any, width: int | None, height: int, title: str | None) -> Any:
+    chart = chart.properties(width="container" if width is None else width, height=height)
+    return chart if title is None else chart.properties(title=title)
+
+
+def configure(look: Look, *, size: int = 12) -> dict[str, Any]:
+    """The Vega-Lite config that goes with a look."""
+    text = {"labelColor": look.ink, "titleColor": look.ink, "labelFontSize": size, "titleFontSize": size}
+    return {
+        "background": None if look is not PAPER else look.paper,
+        "font": look.font,
+        "view": {"stroke": None},
+        "axis": {
+            **text,
+            "titleFontWeight": "normal",
+            "gridColor": look.grid,
+            "domainColor": look.muted,
+            "tickColor": look.muted,
+            "labelPadding": 4,
+            "titlePadding": 8,
+            "tickSize": 4,
+        },
+        "legend": {**text, "labelLimit": 360, "symbolStrokeWidth": 2, "rowPadding": 4},
+        "title": {"color": look.ink, "fontSize": size + 1, "fontWeight": "bold", "anchor": "start"},
+        "header": {**text, "labelFontWeight": "bold"},
+    }
+
+
+def _policy_scales(policies: Sequence[str], look: Look, legend: bool) -> dict[str, Any]:
+    """One legend for colour, dash and shape; none on the page, which has its own."""
+    names, indices = list(policies), range(len(policies))
+    columns = 2 if max(map(len, names), default=0) < 28 else 1
+    show = alt.Legend(title=None, orient="bottom", columns=columns) if legend else None
+    return {
+        "color": alt.Color(
+            "policy:N", scale=alt.Scale(domain=names, range=[look.colour(i) for i in indices]), legend=show
+        ),
+        "strokeDash": alt.StrokeDash(
+            "policy:N", scale=alt.Scale(domain=names, range=[dash(i) for i in indices]), legend=show
+        ),
+        "shape": alt.Shape(
+            "policy:N", scale=alt.Scale(domain=names, range=[shape(i) for i in indices]), legend=show
+        ),
+    }
+
+
+def _number(field: str, title: str) -> alt.Tooltip:
+    return alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
+
+
+def powers(low: float, high: float) -> list[float]:
+    """Where a log scale is named: zero and the powers of ten, of either sign, between two numbers.
+
+    >>> powers(-15, 1234)
+    [-10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0]
+    >>> powers(1, 20_000)
+    [1.0, 10.0, 100.0, 1000.0, 10000.0]
+    """
+    ladder = [10.0**k for k in range(16)]
+    return [v for v in (*(-v for v in reversed(ladder)), 0.0, *ladder) if low <= v <= high]
+
+
+def _axis(
+    field: str, title: str, scale: Scale, rows: Data, *others: str, signed: bool = True
+) -> dict[str, Any]:
+    """A quantitative axis; ``others`` are further fields that share it.
+
+    Regret may be zero or negative, so its log scale (``signed``) is linear between −1 and 1.
+    """
+    shape: Any = alt.Scale(zero=signed, nice=signed)
+    values: Any = alt.Undefined
+    if scale == "log":
+        shape = (
+            alt.Scale(type="symlog", constant=1, nice=False) if signed else alt.Scale(type="log", nice=False)
+        )
+        found = [row[name] for row in rows if not isinstance(row, str) for name in (field, *others)]
+        known = [value for value in found if value is not None]
+        values = powers(min(known), max(known)) if known else alt.Undefined
+    axis = alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy", values=values)
+    return {"field": field, "type": "quantitative", "title": title, "scale": shape, "axis": axis}
+
+
+def _rounds(rows: Data, scale: Scale) -> Any:
+    return alt.X(**_axis("round", "round", scale, rows, signed=False))
+
+
+def curves_chart(
+    rows: Data,
+    policies: Sequence[str],
+    *,
+    bounds: Data = (),  # type: ignore[assignment]
+    x: Scale = "log",
+    y: Scale = "linear",
+    band: Band = "mean",
+    look: Look = PAPER,
+    width: int | None = 300,
+    height: int = 220,
+    title: str | None = None,
+    legend: bool = True,
+) -> Any:
+    """Regret over time: a line, sparse markers and a band per policy; bounds dotted.
+
+    ``band`` is the 95% interval of the mean, or goes from the 5% to the 95% quantile of the replications.
+    Both it and ``shown``, the policies switched on, are parameters of the chart, for the page to set.
+    """
+    params = [alt.param(name="shown", value=list(policies)), alt.param(name="band", value=band)]
+    base = (
+        alt.Chart(_data(rows))
+        .transform_filter("indexof(shown, datum.policy) >= 0")
+        .transform_calculate(
+            from_="band === 'mean' ? datum.low : datum.q05", to="band === 'mean' ? datum.high : datum.q95"
+        )
+    )
+    scales = _policy_scales(policies, look, legend)
+    horizontal = _rounds(rows, x)
+    wide = ("low", "high") if band == "mean" else ("q05", "q95")
+    vertical = alt.Y(**_axis("mean", "regret", y, rows, *wide))
+    area = base.mark_area(opacity=0.16, aria=False).encode(
+        x=horizontal, y=alt.Y("from_:Q", title="regret"), y2="to:Q", color=scales["color"]
+    )
+    line = base.mark_line(strokeWidth=2, aria=False).encode(
+        x=horizontal, y=vertical, color=scales["color"], strokeDash=scales["strokeDash"]
+    )
+    marks = (
+        base.transform_filter("datum.mark === 1")
+        .mark_point(filled=True, size=46, opacity=1, aria=False)
+        .encode(x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"])
+    )
+    layers = [line, area, marks]  # the first one's axis counts
+    if bounds:
+        layers.append(_bounds_layer(bounds, horizontal, scales))
+    if look is not PAPER:
+        layers.append(_hover_layer(base, horizontal, vertical, scales))
+    chart = alt.layer(*layers).add_params(*params)
+    return _size(chart, width, height, title)
+
+
+def _bounds_layer(bounds: Data, horizontal: Any, scales: dict[str, Any]) -> Any:
+    return (
+        alt.Chart(_data(bounds))
+        .transform_filter("indexof(shown, datum.policy) >= 0")
+        .mark_line(strokeWidth=1.4, strokeDash=[1, 3], strokeCap="round", aria=False)
+        .encode(
+            x=horizontal,
+            y=alt.Y("bound:Q", title="regret"),
+            color=scales["color"],
+            detail="name:N",
+            tooltip=[
+                alt.Tooltip("policy:N"),
+                alt.Tooltip("name:N", title="bound"),
+                _number("round", "round"),
+                _number("bound", "value"),
+            ],
+        )
+    )
+
+
+def _hover_layer(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> Any:
+    """The nearest point answers, wherever the pointer is."""
+    near = alt.selection_point(
+        name="near",
+        nearest=True,
+        on="pointerover",
+        clear="pointerout",
+        fields=["round", "policy"],
+        empty=False,
+    )
+    return (
+        base.mark_point(filled=True, size=90, aria=False)
+        .encode(
+            x=horizontal,
+            y=vertical,
+            color=scales["color"],
+            shape=scales["shape"],
+            opacity=alt.condition(near, alt.value(1), alt.value(0)),
+            tooltip=[
+                alt.Tooltip("policy:N"),
+                alt.Tooltip("round:Q", format=","),
+                _number("mean", "mean regret"),
+                _number("low", "95% from"),
+                _number("high", "95% to"),
+                _number("q05", "5% quantile"),
+                _number("q95", "95% quantile"),
+            ],
+        )
+        .add_params(near)
+    )
+
+
+def finals_chart(
+    rows: Data,
+    policies: Sequence[str],
+    *,
+    x: Scale = "linear",
+    look: Look = PAPER,
+    width: int | None = 300,
+    height: int | None = None,
+    title: str | None = None,
+) -> Any:
+    """Final regret: a dot per replication, a box from quartile to quartile, whiskers to 5% and 95%."""
+    base = alt.Chart(_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
+    scales = _policy_scales(policies, look, False)
+    row = alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=170, ticks=False))
+    across = _axis("regret", "final regret", x, rows)
+    across["scale"].zero, across["scale"].padding = False, 6  # dots, not bars: zero need not be in sight
+
+    def along(field: str) -> Any:
+        part = base.transform_filter(f"isValid(datum.{field})")
+        return part.encode(x=alt.X(**across | {"field": field}), y=row, color=scales["color"])
+
+    tooltip = [alt.Tooltip("policy:N"), _number("median", "median")]
+    tooltip += [_number("q25", "25% quantile"), _number("q75", "75% quantile")]
+    tooltip += [_number("q05", "5% quantile"), _number("q95", "95% quantile")]
+    whisker = along("q05").mark_rule(strokeWidth=1.5, aria=False).encode(x2="q95:Q")
+    box = along("q25").mark_bar(height=12, opacity=0.3, aria=False).encode(x2="q75:Q", tooltip=tooltip)
+    middle = along("median").mark_tick(thickness=3, height=16, aria=False).encode(tooltip=tooltip)
+    dots = along("regret").mark_circle(size=14, opacity=0.55, yOffset=11, aria=False)
+    chart = alt.layer(whisker, box, middle, dots).add_params(alt.param(name="shown", value=list(policies)))
+    return _size(chart, width, height or FINALS_STEP * len(policies), title)
+
+
+def probabilities_chart(
+    rows: Data,
+    *,
+    x: Scale = "log",
+    look: Look = PAPER,
+    width: int | None = 300,
+    height: int = 220,
+    title: str | None = None,
+    arms: Sequence[str] | None = None,
+) -> Any:
+    """Arm probabilities over time, stacked: the optimal arms below, darkest first.
+
+    The colour follows ``order``, so the page can fill in any run; the legend names places, not arms, unless
+    ``arms`` names them.
+    """
+    seams = look.paper
+    colours = [*ARMS]
+    legend = None
+    if arms is not None:
+        legend = alt.Legend(
+            title=None, labelExpr=f"{json.dumps(list(arms))}[datum.value]", symbolType="square"
+        )
+        colours = arm_colours(arms)
+    area = (
+        alt.Chart(_data(rows))
+        .mark_area(stroke=seams, strokeWidth=0.8, aria=False)
+        .encode(
+            x=_rounds(rows, x),
+            y=alt.Y(
+                "p:Q",
+                stack="zero",
+                title="probability",
+                scale=alt.Scale(domain=[0, 1], nice=False),
+                axis=alt.Axis(format=".0%", tickCount=5),
+            ),
+            color=alt.Color(
+                "order:O", scale=alt.Scale(domain=list(range(len(colours))), range=colours), legend=legend
+            ),
+            order="order:Q",
+            tooltip=[
+                alt.Tooltip("arm:N"),
+                alt.Tooltip("round:Q", format=","),
+                alt.Tooltip("p:Q", title="probability", format=".1%"),
+            ],
+        )
+    )
+    return _size(area, width, height, title)
+
+
+def arm_colours(arms: Sequence[str]) -> list[str]:
+    """Colours of the arms of :func:`probabilities_info`, spread over the scale; grey for "other arms"."""
+    single = [name for name in arms if not name.endswith("other arms")]
+    last = max(1, len(single) - 1)
+    spread = [ARMS[round(i * (len(ARMS) - 1) / last)] for i in range(len(single))]
+    return spread + [REST] * (len(arms) - len(single))
+
+
+def pairs_chart(
+    rows: Data,
+    policies: Sequence[str],
+    *,
+    look: Look = PAPER,
+    width: int | None = 300,
+    title: str | None = None,
+) -> Any:
+    """Differences of regret to a reference policy with their 95% intervals; left of zero is better."""
+    scales = _policy_scales(policies, look, False)
+    base = alt.Chart(_data(rows)).encode(
+        y=alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=170, ticks=False)),
+        color=scales["color"],
+    )
+    tooltip = [alt.Tooltip("policy:N"), alt.Tooltip("reference:N"), _number("difference", "difference")]
+    tooltip += [_number("low", "95% from"), _number("high", "95% to")]
+    tooltip += [alt.Tooltip("wins:Q", title="wins", format=".0%"), alt.Tooltip("p_value:Q", format=".2~g")]
+    across = alt.X(
+        "low:Q",
+        title="regret minus that of the reference",
+        axis=alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy"),
+        scale=alt.Scale(zero=True),
+    )
+    rule = base.mark_rule(strokeWidth=2.5, aria=False).encode(x=across, x2="high:Q", tooltip=tooltip)
+    dot = base.mark_point(filled=True, size=70, opacity=1, aria=False).encode(
+        x="difference:Q", shape=scales["shape"], tooltip=tooltip
+    )
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=look.muted, strokeDash=[4, 3])
+    chart = alt.layer(zero.encode(x="zero:Q"), rule, dot)
+    return _size(chart, width, PAIRS_STEP * max(1, len(policies) - 1), title)
+
+
+def sweep_chart(
+    rows: Data,
+    series: Sequence[str],
+    *,
+    setting: str,
+    x: Scale = "linear",
+    y: Scale = "log",
+    look: Look = PAPER,
+    width: int | None = 300,
+    height: int = 220,
+    title: str | None = None,
+    legend: bool = True,
+) -> Any:
+    """Final regret against a swept setting, a line per series."""
+    scales = _policy_scales(series, look, legend)
+    base = alt.Chart(_data(rows)).transform_calculate(policy="datum.series")
+    horizontal = alt.X(**_axis("value", setting, x, rows, signed=False))
+    vertical = alt.Y(**_axis("mean", "final regret", y, rows, "low", "high"))
+    band = base.mark_area(opacity=0.16, aria=False).encode(
+        x=horizontal, y=alt.Y("low:Q", title="final regret"), y2="high:Q", color=scales["color"]
+    )
+    line = base.mark_line(strokeWidth=2, aria=False).encode(
+        x=horizontal, y=vertical, color=scales["color"], strokeDash=scales["strokeDash"]
+    )
+    tooltip = [alt.Tooltip("series:N"), _number("value", "setting"), _number("mean", "mean regret")]
+    tooltip += [_number("low", "95% from"), _number("high", "95% to")]
+    point = base.mark_point(filled=True, size=60, opacity=1, aria=False).encode(
+        x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"], tooltip=tooltip
+    )
+    return _size(alt.layer(line, band, point), width, height, title)
+
+
+def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPER) -> Any:
+    """The scorecard as a picture: policies × worlds, the score in every cell, coloured by ratio to the best."""
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    worlds = list(dict.fromkeys(row["world"] for row in rows))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X(
+            "world:N", sort=worlds, title=None, axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=240)
+        ),
+        y=alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=260)),
+    )
+    steps = ratio_names()
+    fill = base.mark_rect(stroke=look.paper, strokeWidth=2).encode(
+        color=alt.Color(
+            "step:N",
+            sort=steps,
+            scale=alt.Scale(domain=steps, range=ratio_colours()),
+            legend=alt.Legend(title="ratio to the best", symbolType="square"),
+        )
+    )
+    text = base.mark_text(fontSize=11).encode(
+        text=alt.Text("score:Q", format=".3~r"), color=alt.value("#111111")
+    )
+    return (fill + text).properties(
+        width=alt.Step(62), height=alt.Step(26), **({"title": title} if title else {})
+    )
+
+
+def timing_chart(rows: list[Row], policies: Sequence[str], *, look: Look = PAPER, width: int = 300) -> Any:
+    """Nanoseconds per round: a mark per world and policy."""
+    scales = _policy_scales(policies, look, False)
+    return (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_tick(thickness=2, height=14)
+        .encode(
+            x=alt.X(**_axis("nanoseconds_per_round", "nanoseconds per round", "log", rows, signed=False)),
+            y=alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=260)),
+            color=scales["color"],
+        )
+        .properties(width=width, height=alt.Step(22))
+    )
