@@ -91,7 +91,8 @@ def check(file: File) -> None:
             here = [c for c in cells if c.environment == environment and c.horizon == horizon]
             table.add_row(label, f"{horizon:,}", str(len(here)))
     out.print(table)
-    _say(f"{escape(experiment.title)}: {len(cells):,} cells × {experiment.replications} replications, {estimate(experiment)}")
+    many = f"{len(cells):,} cells × {experiment.replications:,} replications"
+    _say(f"{escape(experiment.title)}: {many}, about {estimate(experiment)} of one processor core")
 
 
 @app.command()
@@ -112,7 +113,8 @@ def run(
 ) -> None:
     """Run a study, or the rest of it, and show what came out.
 
-    Stopped in any way, it goes on where it was when run again with the same folder, and ends with the same bits.
+    Stopped in any way, it goes on where it was when run again with the same folder, and ends with the same
+    bits.
     """
     from bothworlds.experiments.run import run_study  # noqa: PLC0415
     from bothworlds.experiments.spec import read  # noqa: PLC0415
@@ -121,7 +123,8 @@ def run(
         raise InvalidArgument("--jobs is for this machine and --cluster for another; give one of them")
     experiment = read(file)
     folder = folder or Path(file.stem)
-    run_study(experiment, folder, jobs=jobs, cluster=cluster, command=["bothworlds", *sys.argv[1:]])
+    command = ["bothworlds", *sys.argv[1:]]
+    run_study(experiment, folder, jobs=jobs, executor=cluster, command=command)
     _show(folder, report, figures)
 
 
@@ -138,7 +141,7 @@ def _show(folder: Path, report: bool, figures: bool) -> None:
     from bothworlds.report.study import Study  # noqa: PLC0415
 
     study = Study.load(folder)
-    out.print(study.rich_scorecard())
+    out.print(study.rich())
     if report:
         _write(study, folder, figures)
 
@@ -169,7 +172,9 @@ def schema() -> None:
 
 
 @app.command("policies")
-def policies_command(name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None) -> None:
+def policies_command(
+    name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None,
+) -> None:
     """List the policies, or explain one."""
     _catalogue("policy", policies.REGISTRY, name)
 
