@@ -53,7 +53,8 @@ def check_size(
     if cells <= LIMIT and points <= POINTS and max(numbers.values()) <= LIMIT:
         return True
     seconds = SECONDS * math.prod(numbers.values()) * sum(horizons) * head.get("replications", 1)
-    makes = f"{numbers['policy']:,} policies × {numbers['environment']:,} environments × {len(horizons):,} horizons"
+    players, worlds = f"{numbers['policy']:,} policies", f"{numbers['environment']:,} environments"
+    makes = f"{players} × {worlds} × {len(horizons):,} horizons"
     cost = f"about {duration(seconds)} of one processor core and up to {size(BYTES * points)} on disk"
     if cells <= LIMIT and points > POINTS:
         allowed = f"at most {POINTS:,} points can be stored: take fewer replications or checkpoints"
@@ -100,7 +101,7 @@ def make_entries(
         seen: set[tuple[Place, str]] = set()
         for variant in expand(table, family):
             try:
-                located = _locate(variant.table, folder, hashes)
+                located = _locate(variant.table, family, folder, hashes)
                 built = from_table(_bare(located), FINDERS[family])
                 if family == "environment":
                     require_environment(built)
@@ -117,23 +118,25 @@ def make_entries(
 def swept_settings(report: Report, prefix: Place, variant: Variant) -> dict[str, Any]:
     """The swept settings by the names that the file gives them; lists and parts in words: all are scalars."""
     out = {}
-    for names, value in variant.swept.items():
+    for names in variant.swept:
         place = written((*prefix, *variant.place(names)), report.document)[len(prefix) :]
         key = ".".join(step for step in place if isinstance(step, str))
-        out[key] = swept_word(variant, str(prefix[0]), names, value)
+        out[key] = swept_word(variant, str(prefix[0]), names)
     return out
 
 
 def _locate(
-    table: dict[str, Any], folder: Path, hashes: dict[Path, str], place: Names = ()
+    table: dict[str, Any], family: str, folder: Path, hashes: dict[Path, str], place: Names = ()
 ) -> dict[str, Any]:
     """The table without labels, with data files by absolute path and checksum."""
     out = {
-        key: _locate(value, folder, hashes, (*place, key)) if _is_part(value) else value
+        key: _locate(value, family, folder, hashes, (*place, key)) if _is_part(value) else value
         for key, value in table.items()
         if key != "label"
     }
-    if "path" in table:
+    data = sorted(data_fields(FINDERS[family](table["kind"])))
+    given = [name for name in data if name in table]
+    if "path" in table and not given:
         path = (folder / table["path"]).resolve()
         try:
             hashes[path] = hashes.get(path) or file_hash(path)
@@ -141,6 +144,10 @@ def _locate(
             said = f"path must name a file that can be read, got {table['path']!r}: {error.strerror} ({path})"
             raise PartError(place, table["kind"], InvalidArgument(said)) from error
         out |= {"path": str(path), "sha256": hashes[path]}
+    elif data and ("path" in table or len(given) < len(data)):
+        wanted = f'{table["kind"]} needs path = "a file", or {" and ".join(data)}, but not both'
+        got = ", ".join([*given, *(["path"] if "path" in table else [])]) or "neither"
+        raise PartError(place, table["kind"], InvalidArgument(f"{wanted}; got {got}"))
     return out
 
 
@@ -191,7 +198,9 @@ def _refuse(
     cls = FAMILIES[family].registry[table["kind"]]
     found = re.match(r"(\w+)((?:\[\d+\])*) ", text)
     inner: Place = ()
-    if found and found[1] in shapes(cls):
+    if "path" in table and not data_fields(cls) & table.keys():
+        names = (*names, "path")
+    elif found and found[1] in shapes(cls):
         names = (*names, found[1])
         inner = tuple(int(index) for index in re.findall(r"\d+", found[2]))
         if isinstance(table.get(found[1]), str) and found[1] in data_fields(cls):
