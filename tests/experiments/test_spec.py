@@ -160,6 +160,17 @@ def test_sweeps_of_everything():
     assert found[1].swept == {"base": "Corrupted easy budget=10", "base.base.gap": 0.2}
 
 
+def test_labels_are_unique():
+    long = [{"kind": "bernoulli", "means": [0.5, 0.5, 0.5, 0.5, mean]} for mean in (0.1, 0.2, 0.3)]
+    assert labels(study(environment=long), "environments") == [
+        "Bernoulli means=[5]",
+        "Bernoulli means=[5] #2",
+        "Bernoulli means=[5] #3",
+    ]
+    close = {"kind": "ucb1", "alpha": [1.0, 1.00000001], "label": "mine"}
+    assert labels(study(policy=close)) == ["mine α=1", "mine α=1 #2"]
+
+
 numbers = st.lists(st.floats(0.1, 0.4), min_size=1, max_size=4, unique=True)
 
 

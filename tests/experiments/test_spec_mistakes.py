@@ -252,7 +252,7 @@ CASES = {
     "a path where data should be": (
         study(environment={"kind": "loss-table", "losses": "x.csv"}),
         [
-            "line 7, environment[0].losses: losses must be a table of numbers, rounds × arms, got 'x.csv'; a file is named by path = ..."
+            "line 7, environment[0].losses: losses must be written out here, got 'x.csv'; a file is named by path = ..."
         ],
     ),
     "half a log": (
@@ -308,6 +308,30 @@ def test_all_mistakes_at_once_in_the_order_of_the_file():
         parse(study(policy=tables, environment=worlds, horizon=3, tell_horizon="no", sed=1), "study.toml")
     assert str(pickle.loads(pickle.dumps(e.value))) == str(e.value)
     assert isinstance(e.value.mistakes[0], Mistake)
+
+
+def test_all_mistakes_of_one_table_too():
+    table = FTRL | {"beta": [0.2, 1.5], "constants": "lite", "theta": -1, "alpha": [2, 0.5], "kappa": 1}
+    found = mistakes(study(policy=table))
+    assert [text.partition(":")[0] for text in found] == [
+        "line 6, policy[0].beta[1]",
+        "line 7, policy[0].constants",
+        "line 8, policy[0].theta",
+        "line 9, policy[0].alpha[0]",
+        "line 10, policy[0].kappa",
+    ]
+    table = {"kind": "corrupted", "budget": -1, "strategy": "front", "base": BASE | {"gap": 3, "n_arms": 0}}
+    assert [text.partition(":")[0] for text in mistakes(study(environment=table))] == [
+        "line 7, environment[0].budget",
+        "line 9, environment[0].base.n_arms",
+        "line 9, environment[0].base.gap",
+    ]
+    # what follows from a mistake is not one of its own
+    inside = {"kind": "corrupted", "budget": 5, "strategy": "inside", "base": BASE | {"optimal": "two"}}
+    assert mistakes(study(environment=inside)) == [
+        "line 9, environment[0].base.optimal: optimal must be an integer, got 'two'"
+    ]
+    assert len(mistakes(policy(regularizer=[{"kind": "tsalis"}, {"kind": "tsallis"}], beta=None))) == 2
 
 
 def test_combinations_that_do_not_fit():

@@ -77,7 +77,8 @@ def _registries():
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "mine.py").write_text(MINE)
     return tmp_path
 

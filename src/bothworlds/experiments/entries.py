@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from bothworlds.experiments.experiment import CHECKPOINTS, FINDERS, Entry, file_
 from bothworlds.experiments.labels import label, swept_word
 from bothworlds.experiments.lines import Place
 from bothworlds.experiments.mistakes import Report, spell
-from bothworlds.experiments.shapes import FAMILIES, data_fields, shapes
+from bothworlds.experiments.shapes import data_fields, shapes
 from bothworlds.experiments.sweep import Names, Variant, count, expand
 from bothworlds.experiments.unfold import written
 from bothworlds.simulate.run import check_pair, require_environment
@@ -108,11 +109,54 @@ def make_entries(
                 settings = _settings(located, built, family)
             except (BothworldsError, OSError) as error:
                 _refuse(report, (family, number), variant, family, error, seen)
+                names = _blame(variant, family, error)
+                if names is not None:
+                    _look_further(report, (family, number), _taken_out(variant, names), seen)
                 continue
             swept = swept_settings(report, (family, number), variant)
             entry = Entry(label(variant, family), located["kind"], settings, swept, family)
             made.append(Made(entry, built, number, "label" in table))
     return _distinct(report, family, made)
+
+
+def try_settings(report: Report, family: Literal["policy", "environment"], tables: list[Table]) -> None:
+    """Look for more mistakes in tables that have some, and are here without them."""
+    for number, table in tables:
+        seen: set[tuple[Place, str]] = set()
+        if count(table, family) <= LIMIT:
+            for variant in expand(table, family):
+                _look_further(report, (family, number), variant, seen)
+
+
+def _look_further(report: Report, prefix: Place, variant: Variant, seen: set[tuple[Place, str]]) -> None:
+    """Report what else is refused in a table from which mistakes were taken out, one after the other.
+
+    Only what a class says of a single number that the file gives is sure not to follow from what is missing.
+    """
+    family = str(prefix[0])
+    while True:
+        try:
+            from_table(_bare(variant.table), FINDERS[family])
+        except PartError as error:
+            if not re.match(r"\w+(\[\d+\])* must be (a finite number|finite|at least)", str(error)):
+                return
+            names = _blame(variant, family, error)
+            if names is None:
+                return
+            _refuse(report, prefix, variant, family, error, seen)
+            variant = _taken_out(variant, names)
+        else:
+            return
+
+
+def _taken_out(variant: Variant, names: Names) -> Variant:
+    table = copy.deepcopy(variant.table)
+    inner = table
+    for name in names[:-1]:
+        inner = inner[name]
+    del inner[names[-1]]
+    swept = {other: value for other, value in variant.swept.items() if other[: len(names)] != names}
+    return Variant(table, swept, {other: variant.index[other] for other in swept})
 
 
 def swept_settings(report: Report, prefix: Place, variant: Variant) -> dict[str, Any]:
@@ -136,6 +180,10 @@ def _locate(
     }
     data = sorted(data_fields(FINDERS[family](table["kind"])))
     given = [name for name in data if name in table]
+    for name in given:
+        if isinstance(table[name], str):
+            said = f"{name} must be written out here, got {table[name]!r}; a file is named by path = ..."
+            raise PartError(place, table["kind"], InvalidArgument(said))
     if "path" in table and not given:
         path = (folder / table["path"]).resolve()
         try:
@@ -157,7 +205,9 @@ def _is_part(value: Any) -> bool:
 
 def _bare(table: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: _bare(value) if _is_part(value) else value for key, value in table.items() if key != "sha256"
+        key: _bare(value) if _is_part(value) else value
+        for key, value in table.items()
+        if key not in ("label", "sha256")
     }
 
 
@@ -181,6 +231,19 @@ def _plain_part(value: Any, family: str) -> Any:
     return policies.to_dict(value) if family == "policy" else environments.to_dict(value)
 
 
+def _blame(variant: Variant, family: str, error: Exception) -> Names | None:
+    """The setting that the message of a class begins with, if it is one that the file gives."""
+    names: Names = getattr(error, "place", ())
+    table = variant.table
+    for name in names:
+        table = table[name]
+    cls: Any = FINDERS[family](table["kind"])
+    if "path" in table and not data_fields(cls) & table.keys():
+        return (*names, "path")
+    found = re.match(r"\w+", str(error))
+    return (*names, found[0]) if found and found[0] in table and found[0] in shapes(cls) else None
+
+
 def _refuse(
     report: Report,
     prefix: Place,
@@ -189,23 +252,13 @@ def _refuse(
     error: Exception,
     seen: set[tuple[Place, str]],
 ) -> None:
-    """Report that a class refused its settings, at the setting that its message begins with."""
-    names: Names = getattr(error, "place", ())
+    """Report that a class refused its settings, at the setting that it names, or at the whole table."""
+    names = _blame(variant, family, error)
     text = str(error)
-    table = variant.table
-    for name in names:
-        family, table = shapes(FAMILIES[family].registry[table["kind"]])[name].family or family, table[name]
-    cls = FAMILIES[family].registry[table["kind"]]
-    found = re.match(r"(\w+)((?:\[\d+\])*) ", text)
-    inner: Place = ()
-    if "path" in table and not data_fields(cls) & table.keys():
-        names = (*names, "path")
-    elif found and found[1] in shapes(cls):
-        names = (*names, found[1])
-        inner = tuple(int(index) for index in re.findall(r"\d+", found[2]))
-        if isinstance(table.get(found[1]), str) and found[1] in data_fields(cls):
-            text += "; a file is named by path = ..."
-    place = (*prefix, *variant.place(names), *inner)
+    found = re.match(r"\w+((?:\[\d+\])+) ", text) if names else None
+    inner = tuple(int(index) for index in re.findall(r"\d+", found[1])) if found else ()
+    whole: Names = getattr(error, "place", ())
+    place = (*prefix, *variant.place(names or whole), *inner)
     if (place, text) in seen:
         return  # the same for other values of other sweeps
     seen.add((place, text))
