@@ -198,6 +198,7 @@ import numpy as np
 experiment = pickle.load(open(sys.argv[1], "rb"))
 experiment.load_modules()
 experiment.load_modules()
+assert "pydantic" not in sys.modules  # a worker needs no parser
 policy = experiment.policies[0].build()
 from bothworlds.policies.base import act_once, init
 params = policy.resolve(3, 100)

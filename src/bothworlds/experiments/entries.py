@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import copy
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from bothworlds import environments, policies
 from bothworlds._value import PartError, from_table, key_of, plain
 from bothworlds.errors import BothworldsError, InvalidArgument
-from bothworlds.experiments.experiment import CHECKPOINTS, FINDERS, Entry, file_hash
+from bothworlds.experiments.experiment import FINDERS, Entry, file_hash
 from bothworlds.experiments.labels import label, swept_word
 from bothworlds.experiments.lines import Place
 from bothworlds.experiments.mistakes import Report, spell
 from bothworlds.experiments.shapes import data_fields, shapes
+from bothworlds.experiments.size import LIMIT, Table
 from bothworlds.experiments.sweep import Names, Variant, count, expand
 from bothworlds.experiments.unfold import written
 from bothworlds.simulate.run import check_pair, require_environment
 
-LIMIT = 100_000  # cells
-POINTS = 10**9  # stored points: 40 GB
-BYTES = 40.0  # a stored point, at most
-SECONDS = 3e-7  # a round, about: ten arms, one core
-
-Table: TypeAlias = tuple[int, dict[str, Any]]
-"""The number of a [[policy]] or [[environment]] table, and its content: checked, unfolded, with sweeps."""
+# parts with which any number around them can be tried
+STAND_INS: dict[str, dict[str, Any]] = {
+    "policy": {"kind": "exp3"},
+    "environment": {"kind": "bernoulli", "n_arms": 4, "gap": 0.25, "optimal": 2},
+    "regularizer": {"kind": "log-barrier"},
+    "estimator": {"kind": "importance-weighted"},
+}
 
 
 class Made(NamedTuple):
@@ -38,55 +38,6 @@ class Made(NamedTuple):
     built: Any
     table: int
     labelled: bool
-
-
-# --- size -----------------------------------------------------------------------------------------------
-
-
-def check_size(
-    report: Report, tables: dict[str, list[Table]], horizons: Sequence[int], head: dict[str, Any]
-) -> bool:
-    """Refuse a study that could not be run; by multiplication, before anything is expanded."""
-    numbers = {family: sum(count(table, family) for _, table in tables[family]) for family in tables}
-    cells = math.prod(numbers.values()) * len(horizons)
-    rounds = head.get("checkpoints", CHECKPOINTS)
-    points = cells * head.get("replications", 1) * (rounds if isinstance(rounds, int) else len(rounds))
-    if cells <= LIMIT and points <= POINTS and max(numbers.values()) <= LIMIT:
-        return True
-    seconds = SECONDS * math.prod(numbers.values()) * sum(horizons) * head.get("replications", 1)
-    players, worlds = f"{numbers['policy']:,} policies", f"{numbers['environment']:,} environments"
-    makes = f"{players} × {worlds} × {len(horizons):,} horizons"
-    cost = f"about {duration(seconds)} of one processor core and up to {size(BYTES * points)} on disk"
-    if cells <= LIMIT and points > POINTS:
-        allowed = f"at most {POINTS:,} points can be stored: take fewer replications or checkpoints"
-        text = f"the study would store {points:,} points of {cells:,} cells, {cost}; {allowed}"
-    else:
-        allowed = f"at most {LIMIT:,} are allowed: shorten the lists, or split the study into several files"
-        text = f"the sweeps make {cells:,} cells ({makes}), {cost}; {allowed}"
-    report.add((), text)
-    return False
-
-
-def duration(seconds: float) -> str:
-    """A time in its largest unit.
-
-    >>> duration(90), duration(3e12)
-    ('1.5 minutes', '95,129 years')
-    """
-    for unit, length in (("years", 31_536_000.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= length:
-            return f"{seconds / length:,.{0 if seconds >= 10 * length else 1}f} {unit}"
-    return f"{seconds:.0f} seconds"
-
-
-def size(count: float) -> str:
-    """A number of bytes in its largest unit.
-
-    >>> size(4e13)
-    '40 TB'
-    """
-    power = min(6, int(math.log10(max(count, 1.0)) // 3))
-    return f"{count / 1000.0**power:,.0f} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB')[power]}"
 
 
 # --- entries --------------------------------------------------------------------------------------------
@@ -110,8 +61,8 @@ def make_entries(
             except (BothworldsError, OSError) as error:
                 _refuse(report, (family, number), variant, family, error, seen)
                 names = _blame(variant, family, error)
-                if names is not None:
-                    _look_further(report, (family, number), _taken_out(variant, names), seen)
+                rest = variant if names is None else _taken_out(variant, names)
+                _look_further(report, (family, number), rest, seen)
                 continue
             swept = swept_settings(report, (family, number), variant)
             entry = Entry(label(variant, family), located["kind"], settings, swept, family)
@@ -134,27 +85,43 @@ def _look_further(report: Report, prefix: Place, variant: Variant, seen: set[tup
     Only what a class says of a single number that the file gives is sure not to follow from what is missing.
     """
     family = str(prefix[0])
+    replaced: set[Names] = set()
     while True:
         try:
             from_table(_bare(variant.table), FINDERS[family])
         except PartError as error:
-            if not re.match(r"\w+(\[\d+\])* must be (a finite number|finite|at least)", str(error)):
+            about_a_number = re.match(r"\w+(\[\d+\])* must be (a finite number|finite|at least)", str(error))
+            names = _blame(variant, family, error) if about_a_number else None
+            if names is not None:
+                _refuse(report, prefix, variant, family, error, seen)
+                variant = _taken_out(variant, names)
+            elif error.place and error.place not in replaced:  # on to what is around this part
+                replaced.add(error.place)
+                variant = _taken_out(
+                    variant, error.place, STAND_INS[_family(variant.table, family, error.place)]
+                )
+            else:
                 return
-            names = _blame(variant, family, error)
-            if names is None:
-                return
-            _refuse(report, prefix, variant, family, error, seen)
-            variant = _taken_out(variant, names)
         else:
             return
 
 
-def _taken_out(variant: Variant, names: Names) -> Variant:
+def _family(table: dict[str, Any], family: str, names: Names) -> str:
+    """The family of the part at ``names``."""
+    for name in names:
+        cls: Any = FINDERS[family](table["kind"])
+        family, table = shapes(cls)[name].family or family, table[name]
+    return family
+
+
+def _taken_out(variant: Variant, names: Names, instead: dict[str, Any] | None = None) -> Variant:
     table = copy.deepcopy(variant.table)
     inner = table
     for name in names[:-1]:
         inner = inner[name]
     del inner[names[-1]]
+    if instead is not None:
+        inner[names[-1]] = instead
     swept = {other: value for other, value in variant.swept.items() if other[: len(names)] != names}
     return Variant(table, swept, {other: variant.index[other] for other in swept})
 

@@ -119,7 +119,7 @@ def without_mistakes(data: dict[str, Any], family: str, errors: Iterable[Any]) -
             return None
         table: Any = rest
         for step in steps[:-1]:
-            inside = isinstance(step, int) or step in table
+            inside = isinstance(table, list) or step in table
             table = table[step] if inside else {}  # it may be gone already, with what it was in
         table.pop(steps[-1], None)
     return rest

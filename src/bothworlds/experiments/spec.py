@@ -33,11 +33,12 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from bothworlds.errors import Mistake, SpecError
-from bothworlds.experiments.entries import Made, Table, check_fit, check_size, make_entries, try_settings
+from bothworlds.experiments.entries import Made, check_fit, make_entries, try_settings
 from bothworlds.experiments.experiment import Cell, Entry, Experiment
 from bothworlds.experiments.mistakes import Report, malformed, without_mistakes
 from bothworlds.experiments.models import RECORDS, Head, models
 from bothworlds.experiments.modules import GROUPS, PREFIX, Module, load, load_plugins
+from bothworlds.experiments.size import Table, check_size
 from bothworlds.experiments.unfold import unfold
 
 FAMILIES: tuple[Literal["policy", "environment"], ...] = ("policy", "environment")
