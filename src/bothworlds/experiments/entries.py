@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import math
+import copy
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from bothworlds import environments, policies
 from bothworlds._value import PartError, from_table, key_of, plain
 from bothworlds.errors import BothworldsError, InvalidArgument
-from bothworlds.experiments.experiment import CHECKPOINTS, FINDERS, Entry, file_hash
+from bothworlds.experiments.experiment import FINDERS, Entry, file_hash
 from bothworlds.experiments.labels import label, swept_word
 from bothworlds.experiments.lines import Place
 from bothworlds.experiments.mistakes import Report, spell
-from bothworlds.experiments.shapes import FAMILIES, data_fields, shapes
+from bothworlds.experiments.shapes import data_fields, shapes
+from bothworlds.experiments.size import LIMIT, Table
 from bothworlds.experiments.sweep import Names, Variant, count, expand
 from bothworlds.experiments.unfold import written
 from bothworlds.simulate.run import check_pair, require_environment
 
-LIMIT = 100_000  # cells
-POINTS = 10**9  # stored points: 40 GB
-BYTES = 40.0  # a stored point, at most
-SECONDS = 3e-7  # a round, about: ten arms, one core
-
-Table: TypeAlias = tuple[int, dict[str, Any]]
-"""The number of a [[policy]] or [[environment]] table, and its content: checked, unfolded, with sweeps."""
+# parts with which any number around them can be tried
+STAND_INS: dict[str, dict[str, Any]] = {
+    "policy": {"kind": "exp3"},
+    "environment": {"kind": "bernoulli", "n_arms": 4, "gap": 0.25, "optimal": 2},
+    "regularizer": {"kind": "log-barrier"},
+    "estimator": {"kind": "importance-weighted"},
+}
 
 
 class Made(NamedTuple):
@@ -37,54 +38,6 @@ class Made(NamedTuple):
     built: Any
     table: int
     labelled: bool
-
-
-# --- size -----------------------------------------------------------------------------------------------
-
-
-def check_size(
-    report: Report, tables: dict[str, list[Table]], horizons: Sequence[int], head: dict[str, Any]
-) -> bool:
-    """Refuse a study that could not be run; by multiplication, before anything is expanded."""
-    numbers = {family: sum(count(table, family) for _, table in tables[family]) for family in tables}
-    cells = math.prod(numbers.values()) * len(horizons)
-    rounds = head.get("checkpoints", CHECKPOINTS)
-    points = cells * head.get("replications", 1) * (rounds if isinstance(rounds, int) else len(rounds))
-    if cells <= LIMIT and points <= POINTS and max(numbers.values()) <= LIMIT:
-        return True
-    seconds = SECONDS * math.prod(numbers.values()) * sum(horizons) * head.get("replications", 1)
-    makes = f"{numbers['policy']:,} policies × {numbers['environment']:,} environments × {len(horizons):,} horizons"
-    cost = f"about {duration(seconds)} of one processor core and up to {size(BYTES * points)} on disk"
-    if cells <= LIMIT and points > POINTS:
-        allowed = f"at most {POINTS:,} points can be stored: take fewer replications or checkpoints"
-        text = f"the study would store {points:,} points of {cells:,} cells, {cost}; {allowed}"
-    else:
-        allowed = f"at most {LIMIT:,} are allowed: shorten the lists, or split the study into several files"
-        text = f"the sweeps make {cells:,} cells ({makes}), {cost}; {allowed}"
-    report.add((), text)
-    return False
-
-
-def duration(seconds: float) -> str:
-    """A time in its largest unit.
-
-    >>> duration(90), duration(3e12)
-    ('1.5 minutes', '95,129 years')
-    """
-    for unit, length in (("years", 31_536_000.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= length:
-            return f"{seconds / length:,.{0 if seconds >= 10 * length else 1}f} {unit}"
-    return f"{seconds:.0f} seconds"
-
-
-def size(count: float) -> str:
-    """A number of bytes in its largest unit.
-
-    >>> size(4e13)
-    '40 TB'
-    """
-    power = min(6, int(math.log10(max(count, 1.0)) // 3))
-    return f"{count / 1000.0**power:,.0f} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB')[power]}"
 
 
 # --- entries --------------------------------------------------------------------------------------------
@@ -100,13 +53,16 @@ def make_entries(
         seen: set[tuple[Place, str]] = set()
         for variant in expand(table, family):
             try:
-                located = _locate(variant.table, folder, hashes)
+                located = _locate(variant.table, family, folder, hashes)
                 built = from_table(_bare(located), FINDERS[family])
                 if family == "environment":
                     require_environment(built)
                 settings = _settings(located, built, family)
             except (BothworldsError, OSError) as error:
                 _refuse(report, (family, number), variant, family, error, seen)
+                names = _blame(variant, family, error)
+                rest = variant if names is None else _taken_out(variant, names)
+                _look_further(report, (family, number), rest, seen)
                 continue
             swept = swept_settings(report, (family, number), variant)
             entry = Entry(label(variant, family), located["kind"], settings, swept, family)
@@ -114,26 +70,88 @@ def make_entries(
     return _distinct(report, family, made)
 
 
+def try_settings(report: Report, family: Literal["policy", "environment"], tables: list[Table]) -> None:
+    """Look for more mistakes in tables that have some, and are here without them."""
+    for number, table in tables:
+        seen: set[tuple[Place, str]] = set()
+        if count(table, family) <= LIMIT:
+            for variant in expand(table, family):
+                _look_further(report, (family, number), variant, seen)
+
+
+def _look_further(report: Report, prefix: Place, variant: Variant, seen: set[tuple[Place, str]]) -> None:
+    """Report what else is refused in a table from which mistakes were taken out, one after the other.
+
+    Only what a class says of a single number that the file gives is sure not to follow from what is missing.
+    """
+    family = str(prefix[0])
+    replaced: set[Names] = set()
+    while True:
+        try:
+            from_table(_bare(variant.table), FINDERS[family])
+        except PartError as error:
+            about_a_number = re.match(r"\w+(\[\d+\])* must be (a finite number|finite|at least)", str(error))
+            names = _blame(variant, family, error) if about_a_number else None
+            if names is not None:
+                _refuse(report, prefix, variant, family, error, seen)
+                variant = _taken_out(variant, names)
+            elif error.place and error.place not in replaced:  # on to what is around this part
+                replaced.add(error.place)
+                variant = _taken_out(
+                    variant, error.place, STAND_INS[_family(variant.table, family, error.place)]
+                )
+            else:
+                return
+        else:
+            return
+
+
+def _family(table: dict[str, Any], family: str, names: Names) -> str:
+    """The family of the part at ``names``."""
+    for name in names:
+        cls: Any = FINDERS[family](table["kind"])
+        family, table = shapes(cls)[name].family or family, table[name]
+    return family
+
+
+def _taken_out(variant: Variant, names: Names, instead: dict[str, Any] | None = None) -> Variant:
+    table = copy.deepcopy(variant.table)
+    inner = table
+    for name in names[:-1]:
+        inner = inner[name]
+    del inner[names[-1]]
+    if instead is not None:
+        inner[names[-1]] = instead
+    swept = {other: value for other, value in variant.swept.items() if other[: len(names)] != names}
+    return Variant(table, swept, {other: variant.index[other] for other in swept})
+
+
 def swept_settings(report: Report, prefix: Place, variant: Variant) -> dict[str, Any]:
     """The swept settings by the names that the file gives them; lists and parts in words: all are scalars."""
     out = {}
-    for names, value in variant.swept.items():
+    for names in variant.swept:
         place = written((*prefix, *variant.place(names)), report.document)[len(prefix) :]
         key = ".".join(step for step in place if isinstance(step, str))
-        out[key] = swept_word(variant, str(prefix[0]), names, value)
+        out[key] = swept_word(variant, str(prefix[0]), names)
     return out
 
 
 def _locate(
-    table: dict[str, Any], folder: Path, hashes: dict[Path, str], place: Names = ()
+    table: dict[str, Any], family: str, folder: Path, hashes: dict[Path, str], place: Names = ()
 ) -> dict[str, Any]:
     """The table without labels, with data files by absolute path and checksum."""
     out = {
-        key: _locate(value, folder, hashes, (*place, key)) if _is_part(value) else value
+        key: _locate(value, family, folder, hashes, (*place, key)) if _is_part(value) else value
         for key, value in table.items()
         if key != "label"
     }
-    if "path" in table:
+    data = sorted(data_fields(FINDERS[family](table["kind"])))
+    given = [name for name in data if name in table]
+    for name in given:
+        if isinstance(table[name], str):
+            said = f"{name} must be written out here, got {table[name]!r}; a file is named by path = ..."
+            raise PartError(place, table["kind"], InvalidArgument(said))
+    if "path" in table and not given:
         path = (folder / table["path"]).resolve()
         try:
             hashes[path] = hashes.get(path) or file_hash(path)
@@ -141,6 +159,10 @@ def _locate(
             said = f"path must name a file that can be read, got {table['path']!r}: {error.strerror} ({path})"
             raise PartError(place, table["kind"], InvalidArgument(said)) from error
         out |= {"path": str(path), "sha256": hashes[path]}
+    elif data and ("path" in table or len(given) < len(data)):
+        wanted = f'{table["kind"]} needs path = "a file", or {" and ".join(data)}, but not both'
+        got = ", ".join([*given, *(["path"] if "path" in table else [])]) or "neither"
+        raise PartError(place, table["kind"], InvalidArgument(f"{wanted}; got {got}"))
     return out
 
 
@@ -150,7 +172,9 @@ def _is_part(value: Any) -> bool:
 
 def _bare(table: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: _bare(value) if _is_part(value) else value for key, value in table.items() if key != "sha256"
+        key: _bare(value) if _is_part(value) else value
+        for key, value in table.items()
+        if key not in ("label", "sha256")
     }
 
 
@@ -174,6 +198,19 @@ def _plain_part(value: Any, family: str) -> Any:
     return policies.to_dict(value) if family == "policy" else environments.to_dict(value)
 
 
+def _blame(variant: Variant, family: str, error: Exception) -> Names | None:
+    """The setting that the message of a class begins with, if it is one that the file gives."""
+    names: Names = getattr(error, "place", ())
+    table = variant.table
+    for name in names:
+        table = table[name]
+    cls: Any = FINDERS[family](table["kind"])
+    if "path" in table and not data_fields(cls) & table.keys():
+        return (*names, "path")
+    found = re.match(r"\w+", str(error))
+    return (*names, found[0]) if found and found[0] in table and found[0] in shapes(cls) else None
+
+
 def _refuse(
     report: Report,
     prefix: Place,
@@ -182,21 +219,13 @@ def _refuse(
     error: Exception,
     seen: set[tuple[Place, str]],
 ) -> None:
-    """Report that a class refused its settings, at the setting that its message begins with."""
-    names: Names = getattr(error, "place", ())
+    """Report that a class refused its settings, at the setting that it names, or at the whole table."""
+    names = _blame(variant, family, error)
     text = str(error)
-    table = variant.table
-    for name in names:
-        family, table = shapes(FAMILIES[family].registry[table["kind"]])[name].family or family, table[name]
-    cls = FAMILIES[family].registry[table["kind"]]
-    found = re.match(r"(\w+)((?:\[\d+\])*) ", text)
-    inner: Place = ()
-    if found and found[1] in shapes(cls):
-        names = (*names, found[1])
-        inner = tuple(int(index) for index in re.findall(r"\d+", found[2]))
-        if isinstance(table.get(found[1]), str) and found[1] in data_fields(cls):
-            text += "; a file is named by path = ..."
-    place = (*prefix, *variant.place(names), *inner)
+    found = re.match(r"\w+((?:\[\d+\])+) ", text) if names else None
+    inner = tuple(int(index) for index in re.findall(r"\d+", found[1])) if found else ()
+    whole: Names = getattr(error, "place", ())
+    place = (*prefix, *variant.place(names or whole), *inner)
     if (place, text) in seen:
         return  # the same for other values of other sweeps
     seen.add((place, text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import re
 import tomllib
@@ -105,6 +106,23 @@ def follow(
             known, value = (shape.family if shape else None), value.get(step)
         elif isinstance(value, list) and isinstance(step, int):
             value = value[step]
+
+
+def without_mistakes(data: dict[str, Any], family: str, errors: Iterable[Any]) -> dict[str, Any] | None:
+    """The table without the settings that pydantic refused; None where not even its kind is known."""
+    rest = copy.deepcopy(data)
+    for error in errors:
+        steps, _ = follow(error["loc"], data, family)
+        while steps and isinstance(steps[-1], int):
+            steps = steps[:-1]
+        if not steps:
+            return None
+        table: Any = rest
+        for step in steps[:-1]:
+            inside = isinstance(table, list) or step in table
+            table = table[step] if inside else {}  # it may be gone already, with what it was in
+        table.pop(steps[-1], None)
+    return rest
 
 
 def unknown_key(name: str, table: Any, family: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Annotated, Any, Literal, TypeAlias, Union
@@ -14,7 +15,7 @@ except ImportError as error:
     raise ImportError("experiment files need the extra 'lab': pip install 'bothworlds[lab]'") from error
 
 from bothworlds._value import plain
-from bothworlds.experiments.shapes import FAMILIES, Shape, nesting, shapes
+from bothworlds.experiments.shapes import AS_WRITTEN, FAMILIES, Shape, nesting, shapes
 
 ONE, MANY = "<one>", "<many>"  # tags of a value and of a sweep; they are cut from the places of mistakes
 CONFIG = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -23,6 +24,8 @@ RECORDS = ("regret", "probabilities")
 
 def one_or_many(one: Any, depth: int = 0) -> Any:
     """A value, or a list of them; decided by how deep the lists are, so that mistakes are told once."""
+    if depth == AS_WRITTEN:
+        return one
 
     def tag(value: Any) -> str:
         return MANY if nesting(value) > depth else ONE
@@ -75,11 +78,11 @@ class Models:
         for family, classes in kinds.items():
             choices = tuple(_model(family, kind, cls) for kind, cls in classes.items())
             models += choices
-            self.namespace[_reference(family)] = Annotated[Union[choices], Field(discriminator="kind")]  # noqa: UP007
+            self.namespace[reference(family)] = Annotated[Union[choices], Field(discriminator="kind")]  # noqa: UP007
         for model in models:  # parts may hold parts: their names are known only now
             model.model_rebuild(_types_namespace=self.namespace)
         self.adapters = {
-            family: TypeAdapter(self.namespace[_reference(family)]) for family in ("policy", "environment")
+            family: TypeAdapter(self.namespace[reference(family)]) for family in ("policy", "environment")
         }
 
 
@@ -93,8 +96,18 @@ def _models(kinds: tuple[tuple[str, tuple[tuple[str, type], ...]], ...]) -> Mode
     return Models({name: dict(classes) for name, classes in kinds})
 
 
-def _reference(family: str) -> str:
+def reference(family: str) -> str:
+    """What the union of a family's models is called."""
     return f"{family.title()}Table"
+
+
+def model_name(family: str, kind: str) -> str:
+    """What the model of a kind is called.
+
+    >>> model_name("policy", "tsallis-inf")
+    'PolicyTsallisInf'
+    """
+    return family.title() + "".join(word.title() for word in re.split(r"\W+", kind))
 
 
 def _model(family: str, kind: str, cls: type) -> type[BaseModel]:
@@ -108,13 +121,14 @@ def _model(family: str, kind: str, cls: type) -> type[BaseModel]:
             Field("", alias="label", description=text),
         )
     for key, shape in shapes(cls).items():
-        one = _reference(shape.family) if shape.family else shape.type
+        one = reference(shape.family) if shape.family else shape.type
         default = ... if shape.required else _json_default(shape)
         swept = _late(one) if shape.family else one_or_many(one, shape.depth)
         parts[f"field_{key}"] = (swept, Field(default, alias=key, description=told.get(key)))
     summary = (inspect.getdoc(cls) or cls.__name__).partition("\n")[0]
-    name = f"{family.title()}{cls.__name__}"
-    return create_model(name, __config__=CONFIG, __doc__=summary, __module__=__name__, **parts)
+    return create_model(
+        model_name(family, kind), __config__=CONFIG, __doc__=summary, __module__=__name__, **parts
+    )
 
 
 def _late(reference: str) -> Any:
@@ -144,4 +158,5 @@ def parameter_docs(cls: type) -> dict[str, str]:
         elif names:
             for name in names:
                 found[name] = f"{found.get(name, '')} {line.strip()}".strip()
-    return found
+    # a hover text is plain: without tables and doubled quotes
+    return {name: text.partition(" ====")[0].replace("``", "") for name, text in found.items()}

@@ -33,11 +33,12 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from bothworlds.errors import Mistake, SpecError
-from bothworlds.experiments.entries import Made, Table, check_fit, check_size, make_entries
+from bothworlds.experiments.entries import Made, check_fit, make_entries, try_settings
 from bothworlds.experiments.experiment import Cell, Entry, Experiment
-from bothworlds.experiments.mistakes import Report, malformed
+from bothworlds.experiments.mistakes import Report, malformed, without_mistakes
 from bothworlds.experiments.models import RECORDS, Head, models
 from bothworlds.experiments.modules import GROUPS, PREFIX, Module, load, load_plugins
+from bothworlds.experiments.size import Table, check_size
 from bothworlds.experiments.unfold import unfold
 
 FAMILIES: tuple[Literal["policy", "environment"], ...] = ("policy", "environment")
@@ -72,14 +73,17 @@ def parse(text: str, source: str = "the experiment", folder: str | PathLike[str]
     modules = _modules(report, document.get("modules"), Path(folder))
     load_plugins()
     head = _head(report, document)
+    unsound: dict[str, list[Table]] = {family: [] for family in FAMILIES}
     tables: dict[str, list[Table]] = {
-        family: _tables(report, family, document.get(family)) for family in FAMILIES
+        family: _tables(report, family, document.get(family), unsound[family]) for family in FAMILIES
     }
     horizons = head.get("horizon", [])
     made: dict[str, list[Made]] = {}
     if check_size(report, tables, horizons, head):
         base = Path(folder).absolute()
         made = {family: make_entries(report, family, tables[family], base) for family in FAMILIES}
+        for family in FAMILIES:
+            try_settings(report, family, unsound[family])
         check_fit(report, made, horizons, tell_horizon=head.get("tell_horizon", True))
     report.close()
     rounds = head.get("checkpoints")
@@ -167,8 +171,10 @@ def _head(report: Report, document: dict[str, Any]) -> dict[str, Any]:
     return head
 
 
-def _tables(report: Report, family: Literal["policy", "environment"], found: Any) -> list[Table]:
-    """The tables of a family that have no mistake by themselves, with named parts unfolded."""
+def _tables(
+    report: Report, family: Literal["policy", "environment"], found: Any, unsound: list[Table]
+) -> list[Table]:
+    """The tables of a family, parts unfolded; what is left of those with mistakes goes to ``unsound``."""
     good: list[Table] = []
     adapter = models().adapters[family]
     for number, table in enumerate(found if isinstance(found, list) else []):
@@ -178,7 +184,11 @@ def _tables(report: Report, family: Literal["policy", "environment"], found: Any
         try:
             model = adapter.validate_python(unfolded)
         except ValidationError as invalid:
-            report.add_invalid((family, number), unfolded, family, invalid.errors(include_url=False))
+            errors = invalid.errors(include_url=False)
+            report.add_invalid((family, number), unfolded, family, errors)
+            rest = without_mistakes(unfolded, family, errors)
+            if rest is not None:
+                unsound.append((number, rest))
         else:
             good.append((number, model.model_dump(exclude_unset=True, by_alias=True)))
     return good
