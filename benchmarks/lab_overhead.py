@@ -1,12 +1,14 @@
 """What the lab adds to the kernels: a study of about a minute, as a program of its own, import included.
 
-Overhead is 1 − (seconds of kernels)/(seconds × workers). Processor time of the kernels is what the threads that
-played used, compilation excluded; so the figure is only meaningful if nothing else runs on the machine.
+Kernel seconds are processor time of the threads that played, compilation excluded. Overhead is what is
+missing to (wall time × workers), workers that idle at the end included: only meaningful if nothing else
+runs on the machine. The share of the processor time that was not spent in kernels does not depend on that.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
@@ -54,17 +56,24 @@ def measure(folder: Path, horizon: int, replications: int, jobs: int, executor: 
     (folder / "program.py").write_text(PROGRAM)
     out = folder / f"{executor}-{jobs}-{horizon}"
     command = [sys.executable, folder / "program.py", folder / "study.toml", out, str(jobs), executor]
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _children()
     subprocess.run(command, check=True)
-    wall = time.perf_counter() - began
+    wall, used = time.perf_counter() - began, _children() - before
     store = Store(out)
     kernels = sum(timing.seconds for timing in store.timings())
     size = sum(path.stat().st_size for path in store.chunks.values())
     print(
-        f"{jobs} {executor}, {len(store.plan)} chunks: {wall:.1f} s, kernels {kernels:.1f} s of processor time, "
-        f"overhead {100 * (1 - kernels / (wall * jobs)):.1f}%, {size / 1e6:.2f} MB",
+        f"{jobs} {executor}, {len(store.plan)} chunks: {wall:.1f} s wall, {used:.1f} s of processor time, "
+        f"{kernels:.1f} s in kernels; overhead {100 * (1 - kernels / (wall * jobs)):.1f}% of wall time, "
+        f"{100 * (1 - kernels / used):.1f}% of processor time; {size / 1e6:.2f} MB",
         flush=True,
     )
+
+
+def _children() -> float:
+    """Processor time of the processes that have ended."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
 
 
 def main() -> None:
