@@ -22,6 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bothworlds.experiments.chunk import KEY, SCHEMA
+
 LAWS = {
     "bounded": lambda t: -1.0 / np.sqrt(1.0 + t),
     "log T": np.log1p,
@@ -227,19 +229,6 @@ def _manifest(
     }
 
 
-SCHEMA = pa.schema(
-    [
-        ("cell", pa.int32()),
-        ("replication", pa.int32()),
-        ("round", pa.int64()),
-        ("regret", pa.float64()),
-        ("clean_regret", pa.float64()),
-        ("loss", pa.float64()),
-        ("p", pa.list_(pa.float32())),
-    ]
-)
-
-
 def _chunk(
     study: FakeStudy, manifest: dict[str, Any], number: int, checkpoints: int, probabilities: bool
 ) -> bytes:
@@ -267,9 +256,10 @@ def _chunk(
         for index, first, stop in manifest["chunks"][number]
     ]
     note = {"chunk": number, "fingerprint": manifest["fingerprint"], "jobs": timed, "host": "nowhere"}
-    table = pa.table(parts, schema=SCHEMA.with_metadata({"bothworlds": json.dumps(note)}))
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
+    with pq.ParquetWriter(buffer, SCHEMA, compression="zstd") as writer:
+        writer.write_table(pa.table(parts, schema=SCHEMA))
+        writer.add_key_value_metadata({KEY: json.dumps(note)})
     return buffer.getvalue()
 
 

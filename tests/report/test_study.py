@@ -209,7 +209,7 @@ def test_part_of_a_study_is_usable_and_says_how_much_is_there(tmp_path):
     part = Study.load(write_store(tmp_path / "out", missing={1, 3, 4}))
     assert not part.complete
     assert 0.0 < part.share < 1.0
-    assert part.progress.endswith("12 of 15 chunks")
+    assert part.progress.endswith("536 of 640 replications")
     assert part.cells["replications"].tolist()[:8] == [8, 16, 16, 16, 0, 0, 0, 0]
     assert part.summary.set_index("cell").loc[0, "replications"] == 8
     pairs = part.pairs.query("environment == 'Bernoulli gap=0.1' and horizon == 1000")

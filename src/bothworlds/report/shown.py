@@ -104,7 +104,7 @@ def _final(row: Row) -> str:
 def _agreement(row: Row) -> str:
     """The share of resamples that prefer the most frequent law."""
     weights = [row[name] for name in WEIGHTS]
-    return NOTHING if math.isnan(weights[0]) else f"{max(weights):.0%}"
+    return NOTHING if math.isnan(weights[0]) else f"{math.floor(100 * max(weights))}%"
 
 
 def _exponent(row: Row) -> str:
