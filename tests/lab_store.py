@@ -169,11 +169,11 @@ def _cells(study: FakeStudy, horizons: tuple[int, ...]) -> list[dict[str, Any]]:
     return cells
 
 
-def _plan(n_cells: int, replications: int, per_chunk: int) -> list[list[list[int]]]:
+def _plan(n_cells: int, replications: int, per_chunk: int, backwards: bool) -> list[list[list[int]]]:
     """The first cell is split by replications, the others share chunks."""
     half = replications // 2
     chunks = [[[0, 0, half]], [[0, half, replications]]] if half else [[[0, 0, replications]]]
-    rest = list(range(1, n_cells))
+    rest = list(range(1, n_cells))[:: -1 if backwards else 1]
     chunks += [
         [[cell, 0, replications] for cell in rest[i : i + per_chunk]] for i in range(0, len(rest), per_chunk)
     ]
@@ -181,10 +181,10 @@ def _plan(n_cells: int, replications: int, per_chunk: int) -> list[list[list[int
 
 
 def _manifest(
-    study: FakeStudy, horizons: tuple[int, ...], replications: int, seed: int, per_chunk: int
+    study: FakeStudy, horizons: tuple[int, ...], replications: int, seed: int, cut: tuple[int, bool]
 ) -> dict[str, Any]:
     cells = _cells(study, horizons)
-    chunks = _plan(len(cells), replications, per_chunk)
+    chunks = _plan(len(cells), replications, *cut)
     policies = [_entry(policy) | {"draws": 1} for policy in study.policies]
     environments = [
         _entry(world)
@@ -273,10 +273,11 @@ def write_store(
     seed: int = 1,
     missing: Collection[int] = (),
     per_chunk: int = 3,
+    backwards: bool = False,
     probabilities: bool = True,
 ) -> Path:
     """Write the folder of a finished study (but for the chunks numbered in ``missing``), and return it."""
-    manifest = _manifest(study, horizons, replications, seed, per_chunk)
+    manifest = _manifest(study, horizons, replications, seed, (per_chunk, backwards))
     (folder / "chunks").mkdir(parents=True)
     (folder / "experiment.toml").write_text('title = "A made-up study"\n', encoding="utf-8")
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -201,7 +201,7 @@ def shown(study: Study, name: str) -> Shown:
 
 def incomplete(study: Study) -> tuple[str, ...]:
     """A note on what is missing, if something is."""
-    return () if study.complete else (f"Not complete: {study.progress}. Numbers will change.",)
+    return () if study.complete else (f"Not complete: {study.status}. Numbers will change.",)
 
 
 def step(ratio: float) -> tuple[str, str]:

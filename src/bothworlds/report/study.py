@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -65,7 +66,7 @@ class Study:
         return str(self.manifest["title"])
 
     @property
-    def share(self) -> float:
+    def progress(self) -> float:
         """The share of the planned rounds that the store has: 1.0 when complete."""
         rounds = [cell["horizon"] for cell in self.manifest["cells"]]
         planned = sum(rounds) * self.manifest["replications"]
@@ -78,12 +79,12 @@ class Study:
         return len(self._contents.seconds) == sum(map(len, self.manifest["chunks"]))
 
     @property
-    def progress(self) -> str:
+    def status(self) -> str:
         """How much of the study is there, in words."""
         done = sum(job.stop - job.first for job in self._contents.seconds)
         planned = len(self.manifest["cells"]) * self.manifest["replications"]
-        percent = "100%" if self.complete else f"{min(0.99, self.share):.0%}"
-        return f"{percent} of the rounds, {done:,} of {planned:,} replications"
+        percent = "100" if self.complete else f"{min(99, math.floor(100 * self.progress))}"
+        return f"{percent}% of the rounds, {done:,} of {planned:,} replications"
 
     def _frame(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         if name not in self._frames:
@@ -246,7 +247,7 @@ class Study:
 
     def __repr__(self) -> str:
         manifest = self.manifest
-        share = "complete" if self.complete else f"not complete: {self.progress}"
+        share = "complete" if self.complete else f"not complete: {self.status}"
         return (
             f"Study({self.title!r}: {len(manifest['policies'])} policies, {len(manifest['environments'])} "
             f"environments, {manifest['replications']} replications, {share})"
