@@ -32,6 +32,8 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bothworlds._lock import exclusive
+
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -263,13 +265,20 @@ def _disk_cache(function: Callable[..., Any]) -> Any:
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             cache = self.choose(sig)
             try:
-                return None if cache is None else cache.load_overload(sig, target_context)
+                found = None if cache is None else cache.load_overload(sig, target_context)
             except (ImportError, AttributeError):
                 return None  # the same file under another module name
+            # machine code for other types would read memory that is not there
+            return found if found is None or tuple(found.signature.args) == tuple(sig) else None
 
         def save_overload(self, sig: Any, data: Any) -> None:
             cache = self.choose(sig)
             if cache is not None:
-                cache.save_overload(sig, data)
+                # numba numbers its files by an index that it reads, then writes: two processes that compile
+                # different kernels at the same time could give both the same number
+                folder = Path(cache.cache_path)
+                folder.mkdir(parents=True, exist_ok=True)
+                with exclusive(folder / "lock"):
+                    cache.save_overload(sig, data)
 
     return Router()

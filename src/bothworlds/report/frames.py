@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from bothworlds._jit import FloatArray
 from bothworlds.report import growth as growing
@@ -115,10 +114,10 @@ def curves(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
 
 def summary(contents: Contents, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """The last row of every curve, with the worst replication, the spread, and what ended early."""
-    last = curves.drop_duplicates("cell", keep="last").set_index("cell")
+    last = curves.drop_duplicates("cell", keep="last").set_index("cell").to_dict("index")
     rows = []
     for key, runs in _present(contents, cells):
-        regret, end = runs.regret[:, -1], last.loc[key["cell"]]
+        regret, end = runs.regret[:, -1], last[key["cell"]]
         ended = int(np.isnan(regret).sum())
         rows.append(
             key
@@ -164,7 +163,8 @@ def scaling(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
     """
     columns = ["policy", "environment", "horizons", *_growth_columns(growing.NOTHING)]
     rows = []
-    for (environment, policy), group in cells.groupby(["environment", "policy"], sort=False):
+    several = cells if cells["horizon"].nunique() > 1 else cells.iloc[:0]
+    for (environment, policy), group in several.groupby(["environment", "policy"], sort=False):
         ordered = group.sort_values("horizon")
         runs = [contents.runs[cell] for cell in ordered["cell"] if cell in contents.runs]
         horizons = np.array(
@@ -256,7 +256,7 @@ def ranking(scores: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "policy": policy,
-                "geometric_mean": float(stats.gmean(ratio)),
+                "geometric_mean": float(np.exp(np.log(ratio).mean())),
                 "worst": float(ratio[worst]),
                 "worst_environment": group["environment"].iloc[worst],
                 "environments": len(group),

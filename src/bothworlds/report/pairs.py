@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.report.bands import mean_band
@@ -122,5 +121,7 @@ def _p_values(d: FloatArray) -> FloatArray:
     p[np.isnan(d).any(axis=0)] = np.nan
     varying = ~same & ~np.isnan(p)
     if varying.any():
+        from scipy import stats  # noqa: PLC0415 - a second to import, and nothing else here needs it
+
         p[varying] = stats.ttest_1samp(d[:, varying], 0.0, axis=0).pvalue  # of differences: ttest_rel
     return p

@@ -53,11 +53,12 @@ class Job(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """Everything read from a store; ``files`` names the chunk file of each (cell, first replication)."""
+    """Everything read from a store: how many chunks, and the file of each (cell, first replication)."""
 
     manifest: dict[str, Any]
     runs: dict[int, Runs]
     jobs: list[Job]
+    chunks: int
     files: dict[tuple[int, int], Path]
 
 
@@ -75,7 +76,7 @@ def read(folder: Path) -> Contents:
             f"{folder} holds no results yet: none of the {len(manifest['chunks'])} chunks of the study "
             f"{manifest['title']!r} is there; run {again(folder)}"
         )
-    return Contents(manifest, _split(folder, pa.concat_tables(tables)), sorted(jobs), files)
+    return Contents(manifest, _split(folder, pa.concat_tables(tables)), sorted(jobs), len(tables), files)
 
 
 def again(folder: Path) -> str:

@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.console import RenderableType
 
-from bothworlds import _check
+from bothworlds import _check, statefile
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.errors import InvalidArgument, StoreError
 from bothworlds.report import frames
+from bothworlds.report.formats import FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.reading import Contents, Runs, again, read, read_probabilities
+from bothworlds.report.shown import TITLES, shown
+
+SHOWN = tuple(TITLES)
+TABLES = (*SHOWN, "final", "curves")
+ENDINGS = {"csv": "csv", "tex": "latex", "md": "markdown"}
 
 
 class Study:
@@ -58,7 +65,7 @@ class Study:
         return str(self.manifest["title"])
 
     @property
-    def progress(self) -> float:
+    def share(self) -> float:
         """The share of the planned rounds that the store has: 1.0 when complete."""
         rounds = {cell["cell"]: cell["horizon"] for cell in self.manifest["cells"]}
         planned = sum(
@@ -70,7 +77,14 @@ class Study:
     @property
     def complete(self) -> bool:
         """Whether every planned replication is there."""
-        return len(self._contents.jobs) == sum(len(chunk) for chunk in self.manifest["chunks"])
+        return self._contents.chunks == len(self.manifest["chunks"])
+
+    @property
+    def progress(self) -> str:
+        """How much of the study is there, in words."""
+        there, planned = self._contents.chunks, len(self.manifest["chunks"])
+        percent = "100%" if self.complete else f"{min(0.99, self.share):.0%}"
+        return f"{percent} of the rounds, {there} of {planned} chunks"
 
     def _frame(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         if name not in self._frames:
@@ -171,6 +185,59 @@ class Study:
             }
         )
 
+    def table(self, name: str = "summary", *, format: str = "text") -> str:
+        """A table as a string.
+
+        Parameters
+        ----------
+        name:
+            One of ``"scorecard"``, ``"ranking"``, ``"summary"``, ``"growth"``, ``"scaling"``, ``"pairs"``,
+            ``"scores"``, ``"timing"``, ``"cells"``; as CSV also ``"final"`` and ``"curves"``.
+        format:
+            ``"text"``, ``"markdown"`` and ``"latex"`` (a tabular with the rules of booktabs) are for
+            readers, with few digits; ``"csv"`` has all columns and all digits.
+        """
+        _check.one_of("format", format, FORMATS)
+        _check.one_of("name", name, TABLES if format == "csv" else SHOWN)
+        if format == "csv":
+            frame = getattr(self, name)
+            return as_csv(frame.reset_index() if name == "scorecard" else frame)
+        return {"text": as_text, "markdown": as_markdown, "latex": as_latex}[format](shown(self, name))
+
+    def rich(self, name: str = "scorecard") -> RenderableType:
+        """A table for a terminal: ``rich.print(study.rich())``. Colours say no more than the marks do."""
+        _check.one_of("name", name, SHOWN)
+        return as_rich(shown(self, name))
+
+    def write_tables(self, folder: str | PathLike[str] | None = None) -> list[Path]:
+        """Write all tables as CSV, LaTeX and Markdown, each whole or not at all.
+
+        Parameters
+        ----------
+        folder:
+            By default ``tables`` in the folder of the study; made if it is not there.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+        """
+        target = self.path / "tables" if folder is None else Path(folder)
+        written = []
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for name in TABLES:
+                for ending, form in ENDINGS.items():
+                    if form == "csv" or name in SHOWN:
+                        path = target / f"{name}.{ending}"
+                        statefile.write_bytes(path, self.table(name, format=form).encode())
+                        written.append(path)
+        except OSError as error:
+            raise StoreError(
+                f"tables cannot be written to {target} ({error}); give another folder, or make room"
+            ) from error
+        return written
+
     def _cell(self, cell: int) -> int:
         number, last = _check.integer("cell", cell, at_least=0), len(self.manifest["cells"]) - 1
         if number > last:
@@ -179,7 +246,7 @@ class Study:
 
     def __repr__(self) -> str:
         manifest = self.manifest
-        share = "complete" if self.complete else f"{self.progress:.0%} done"
+        share = "complete" if self.complete else f"not complete: {self.progress}"
         return (
             f"Study({self.title!r}: {len(manifest['policies'])} policies, {len(manifest['environments'])} "
             f"environments, {manifest['replications']} replications, {share})"

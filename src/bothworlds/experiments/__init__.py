@@ -1,0 +1,1 @@
+"""Studies: experiment files, what runs them, and where results are kept. Needs the extra ``lab``."""
