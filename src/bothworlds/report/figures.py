@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import vl_convert
 
 from bothworlds.errors import InvalidArgument
 from bothworlds.report.charts import info, render
-from bothworlds.report.charts.info import Panel
+from bothworlds.report.charts.info import Columns, Panel
 from bothworlds.report.charts.sweeps import sweeps
 from bothworlds.report.palette import PAPER, ratio_names
 
@@ -108,7 +108,7 @@ def charts(study: Study, *, bounds: pd.DataFrame | None = None) -> Iterator[tupl
                 [row | {"world": row["environment"], "step": ratio_names()[row["step"]]} for row in scores]
             ),
         )
-    curves, final, pairs = info.by_cell(study.curves), info.by_cell(study.final), study.pairs
+    curves, final, pairs = info.by_cell(study.curves), info.by_cell(study.final), info.by_world(study.pairs)
     best = str(study.ranking["policy"].iloc[0]) if len(study.ranking) else policies[0]
     for panel in panels:
         yield from _panel_charts(study, panel, policies, best, curves, final, pairs, bounds)
@@ -131,9 +131,9 @@ def _panel_charts(
     panel: Panel,
     policies: Sequence[str],
     best: str,
-    curves: dict[int, pd.DataFrame],
-    final: dict[int, pd.DataFrame],
-    pairs: pd.DataFrame,
+    curves: Mapping[int, Columns],
+    final: Mapping[int, Columns],
+    pairs: dict[tuple[str, int], pd.DataFrame],
     bounds: pd.DataFrame | None,
 ) -> Iterator[tuple[str, Any]]:
     """The figures of one world, as far as the store has results of it."""
@@ -155,7 +155,8 @@ def _panel_charts(
                 ends, policies, height=render.FINALS_STEP * len(here), width=WIDTH, title=panel.title
             ),
         )
-    against = info.pairs_info(pairs, panel, reference=best)
+    compared = pairs.get((panel.environment, panel.horizon))
+    against = [] if compared is None else info.pairs_info(compared, reference=best)
     if against:
         yield (
             f"pairs-{name}",

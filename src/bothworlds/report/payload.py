@@ -106,15 +106,17 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
 
 def _pairs(study: Study, panels: Sequence[Panel], names: dict[str, int]) -> list[dict[str, list[Any]]]:
     """Every pair in both directions; only those with the best of their world when there are too many."""
-    pairs, summary = study.pairs, study.summary
-    everything = 2 * len(pairs) <= PAIR_ROWS
+    pairs, means = study.pairs, study.summary.set_index("cell")["mean"].to_dict()
+    worlds = info.by_world(pairs)
     found = []
     for panel in panels:
-        best = None
-        if not everything:
-            here = summary[summary["cell"].isin(list(panel.cells.values()))]
-            best = None if here.empty else str(here.sort_values("mean", kind="stable")["policy"].iloc[0])
-        found.append(columns(info.pairs_info(pairs, panel, reference=best), names))
+        rows: list[Row] = []
+        if (panel.environment, panel.horizon) in worlds:
+            best = None
+            if 2 * len(pairs) > PAIR_ROWS:
+                best = min(panel.cells, key=lambda policy: means.get(panel.cells[policy], math.inf))
+            rows = info.pairs_info(worlds[panel.environment, panel.horizon], reference=best)
+        found.append(columns(rows, names))
     return found
 
 

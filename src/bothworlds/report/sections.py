@@ -42,7 +42,7 @@ def section(identifier: str, title: str, parts: Sequence[Content]) -> Markup:
 
 def swatch(index: int) -> Markup:
     """Line and marker of a policy, as in the charts."""
-    colour, pattern = PAGE.colour(index), " ".join(map(str, dash(index)))
+    colour, pattern = PAGE.colour(index), " ".join(map(str, dash(index))).replace("1 0", "none")
     paths = {
         "circle": "M17 4a4 4 0 1 1 0 8a4 4 0 1 1 0-8z",
         "square": "M13.4 4.4h7.2v7.2h-7.2z",
@@ -54,8 +54,8 @@ def swatch(index: int) -> Markup:
         "triangle-left": "M12.4 8l8.2 4.6v-9.2z",
     }
     return Markup(
-        f'<svg width="34" height="16" aria-hidden="true"><path d="M1 8H33" stroke="{colour}" stroke-width="2" '
-        f'stroke-dasharray="{pattern if pattern != "1 0" else "none"}"/>'
+        '<svg width="34" height="16" aria-hidden="true">'
+        f'<path d="M1 8H33" stroke="{colour}" stroke-width="2" stroke-dasharray="{pattern}"/>'
         f'<path d="{paths[shape(index)]}" fill="{colour}"/></svg>'
     )
 
@@ -121,19 +121,26 @@ def regret_section(panels: Sequence[Panel], policies: Sequence[str], best: int, 
     )
     hint = tag(
         "p",
-        "Click a policy to switch it off and on, with shift to see it alone. Point at a curve for its values. "
-        "The log scale of regret is linear between −1 and 1, as regret may be zero or negative.",
+        "Click a policy to switch it off and on, with shift to see it alone. Point at a curve to read it.",
+        class_="note screen",
+    )
+    scale = tag(
+        "p",
+        "Mean regret of each policy, with a band. The log scale of regret is linear between −1 and 1, as "
+        "regret may be zero or negative.",
         class_="note",
     )
     controls = tag("div", [tag("div", row, class_="row"), legend], class_="controls sticky")
     parts = [
+        scale,
         hint,
         controls,
         tag("div", "", id="curves", class_="grid"),
         tag("h3", "Distribution of the final regret"),
         tag(
             "p",
-            "A dot per replication; a box from the 25% to the 75% quantile with the median; lines to 5% and 95%.",
+            "A dot per replication; a box from the 25% to the 75% quantile, with the median; lines to 5% and "
+            "95%.",
             class_="note",
         ),
         tag("div", "", id="finals", class_="grid"),
@@ -251,9 +258,9 @@ def methods_section(study: Study, text: str | None) -> Markup:
     parts: list[Content] = [
         tag(
             "p",
-            "Regret is measured as each environment defines it (listed below). Bands are 95% bootstrap intervals "
-            "of the mean over replications. The same experiment gives the same bits on any number of workers. "
-            "To reproduce:",
+            "Regret is measured as each environment defines it (listed below). Bands are 95% bootstrap "
+            "intervals of the mean over replications. The same experiment gives the same bits on any number "
+            "of workers. To reproduce:",
         ),
         tag("pre", command, tabindex="0"),
         listed,

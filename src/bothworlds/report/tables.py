@@ -87,17 +87,17 @@ def summary_table(summary: pd.DataFrame, panels: Sequence[Panel], policies: Sequ
     return matrix(caption, policies, list(titles.values()), cells)
 
 
+EXPONENT = ("exponent", "exponent_low", "exponent_high")
+
+
 def growth_table(growth: pd.DataFrame, panels: Sequence[Panel], policies: Sequence[str]) -> Markup:
     """The law that late regret follows, and the exponent of T with its interval."""
     titles = _titles(panels)
     cells = {}
     for row in _records(growth):
         law = str(row["law"])
-        interval = Markup(
-            f"t<sup>{row['exponent']:.2f}</sup> [{row['exponent_low']:.2f}, {row['exponent_high']:.2f}]".replace(
-                "-", "−"
-            )
-        )
+        power, low, high = (f"{row[name]:.2f}".replace("-", "−") for name in EXPONENT)
+        interval = Markup(f"t<sup>{power}</sup> [{low}, {high}]")
         known = pd.notna(row["exponent"])
         key = (row["policy"], titles[row["environment"], row["horizon"]])
         cells[key] = Cell(law, interval if known else "", _law_class(law))

@@ -38,19 +38,28 @@
       for (const row of rows)
         for (const field of fields)
           if (typeof row[field] === "number") { low = Math.min(low, row[field]); high = Math.max(high, row[field]); }
-      const values = powers.filter((value) => low <= value && value <= high);
+      const values = powers(low, high, signed);
       for (const layer of spec.layer || [spec]) {
         const axis = layer.encoding[channel];
         if (!axis || axis.type !== "quantitative") continue;
         axis.scale = { ...axis.scale, ...(signed ? { type: "symlog", constant: 1 } : { type: "log" }), nice: false };
         if (!signed) delete axis.scale.zero;
-        if (axis.axis) axis.axis.values = values;
+        if (axis.axis && values.length) axis.axis.values = values;
       }
     }
     return spec;
   }
-  const ladder = Array.from({ length: 16 }, (_, k) => 10 ** k);
-  const powers = [...ladder.map((value) => -value).reverse(), 0, ...ladder];
+  function powers(low, high, signed) {
+    let found = [];
+    for (const digits of [[1], [1, 2, 5]]) {
+      const ladder = [];
+      for (let k = signed ? 0 : -15; k < 16; k++) for (const digit of digits) ladder.push(Number(`${digit}e${k}`));
+      const both = signed ? [...ladder.map((value) => -value).reverse(), 0, ...ladder] : ladder;
+      found = both.filter((value) => low <= value && value <= high);
+      if (found.length > 2) break;
+    }
+    return found;
+  }
   const visibleRows = (rows) => rows.filter((row) => state.shown.has(data.policies.indexOf(row.policy)));
   const labels = () => data.policies.filter((_, i) => state.shown.has(i));
 

@@ -55,16 +55,16 @@ def configure(look: Look, *, size: int = 12) -> dict[str, Any]:
 
 
 def _policy_scales(policies: Sequence[str], look: Look, legend: bool) -> dict[str, Any]:
-    """One legend for colour, dash and shape; none on the page, which has its own."""
+    """One legend for colour and shape; none on the page, which has its own."""
     names, indices = list(policies), range(len(policies))
     columns = 2 if max(map(len, names), default=0) < 28 else 1
-    show = alt.Legend(title=None, orient="bottom", columns=columns) if legend else None
+    show = alt.Legend(title=None, orient="bottom", columns=columns, symbolOpacity=1) if legend else None
     return {
         "color": alt.Color(
             "policy:N", scale=alt.Scale(domain=names, range=[look.colour(i) for i in indices]), legend=show
         ),
         "strokeDash": alt.StrokeDash(
-            "policy:N", scale=alt.Scale(domain=names, range=[dash(i) for i in indices]), legend=show
+            "policy:N", scale=alt.Scale(domain=names, range=[dash(i) for i in indices]), legend=None
         ),
         "shape": alt.Shape(
             "policy:N", scale=alt.Scale(domain=names, range=[shape(i) for i in indices]), legend=show
@@ -76,16 +76,23 @@ def _number(field: str, title: str) -> alt.Tooltip:
     return alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
 
 
-def powers(low: float, high: float) -> list[float]:
-    """Where a log scale is named: zero and the powers of ten, of either sign, between two numbers.
+def powers(low: float, high: float, *, signed: bool = True) -> list[float]:
+    """Where a log scale is named: powers of ten between two numbers, with 2 and 5 times them if few.
+
+    ``signed``: of either sign, zero, and nothing smaller than 1. Empty if nothing round lies in between.
 
     >>> powers(-15, 1234)
     [-10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0]
-    >>> powers(1, 20_000)
-    [1.0, 10.0, 100.0, 1000.0, 10000.0]
+    >>> powers(150, 600), powers(0.02, 0.3, signed=False)
+    ([200.0, 500.0], [0.02, 0.05, 0.1, 0.2])
     """
-    ladder = [10.0**k for k in range(16)]
-    return [v for v in (*(-v for v in reversed(ladder)), 0.0, *ladder) if low <= v <= high]
+    for digits in ((1,), (1, 2, 5)):
+        ladder = [float(f"{d}e{k}") for k in range(0 if signed else -15, 16) for d in digits]
+        both = [*(-v for v in reversed(ladder)), 0.0, *ladder] if signed else ladder
+        found = [v for v in both if low <= v <= high]
+        if len(found) > 2:
+            break
+    return found
 
 
 def _axis(
@@ -103,8 +110,8 @@ def _axis(
         )
         found = [row[name] for row in rows if not isinstance(row, str) for name in (field, *others)]
         known = [value for value in found if value is not None]
-        values = powers(min(known), max(known)) if known else alt.Undefined
-    axis = alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy", values=values)
+        values = (powers(min(known), max(known), signed=signed) if known else []) or alt.Undefined
+    axis = alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy", labelFlush=False, values=values)
     return {"field": field, "type": "quantitative", "title": title, "scale": shape, "axis": axis}
 
 
@@ -324,7 +331,7 @@ def pairs_chart(
     across = alt.X(
         "low:Q",
         title="regret minus that of the reference",
-        axis=alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy"),
+        axis=alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy", labelFlush=False),
         scale=alt.Scale(zero=True),
     )
     rule = base.mark_rule(strokeWidth=2.5, aria=False).encode(x=across, x2="high:Q", tooltip=tooltip)
@@ -369,7 +376,7 @@ def sweep_chart(
 
 
 def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPER) -> Any:
-    """The scorecard as a picture: policies × worlds, the score in every cell, coloured by ratio to the best."""
+    """The scorecard as a picture: policies × worlds, scores, coloured by ratio to the best."""
     policies = list(dict.fromkeys(row["policy"] for row in rows))
     worlds = list(dict.fromkeys(row["world"] for row in rows))
     base = alt.Chart(alt.InlineData(values=rows)).encode(
@@ -388,7 +395,7 @@ def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPE
         )
     )
     text = base.mark_text(fontSize=11).encode(
-        text=alt.Text("score:Q", format=".3~r"), color=alt.value("#111111")
+        text=alt.Text("score:Q", format=".2f"), color=alt.value("#111111")
     )
     return (fill + text).properties(
         width=alt.Step(62), height=alt.Step(26), **({"title": title} if title else {})
