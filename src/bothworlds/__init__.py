@@ -6,7 +6,7 @@
 >>> bandit.update(pull, reward=1.0)
 """
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
@@ -50,7 +50,7 @@ from bothworlds.simplex.regularizers import (
 from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Run, Trace, replay, simulate
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from bothworlds.report.study import Study
 
 __all__ = [
@@ -105,7 +105,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     """``Study`` needs the extra ``lab``, so it is imported when asked for."""
     if name == "Study":
         from bothworlds.report.study import Study  # noqa: PLC0415
