@@ -52,8 +52,8 @@ def published(package: str, member: str, digest: str) -> str:
     if kept.is_file() and hashlib.sha256(kept.read_bytes()).hexdigest() == digest:
         return kept.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", folder, package]
-        if subprocess.run(command, check=False).returncode:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        if subprocess.run([*command, "--dest", folder, package], check=False).returncode:
             raise BothworldsError(
                 f"the data need the package {package!r} once, and pip could not download it; "
                 f"connect, or put the file {member!r} of that package at {kept}"
@@ -80,9 +80,9 @@ def trial() -> tuple[np.ndarray, np.ndarray]:
 class Actg175(Logged):
     """The AIDS trial ACTG 175, its patients replayed: which of four treatments should the next one get?
 
-    The treatments are zidovudine, zidovudine + didanosine, zidovudine + zalcitabine, and didanosine. A patient's
-    loss is 1 if the disease progressed (CD4 count halved, AIDS, or death). Treatments had been assigned with
-    probability ¼ each, so replay by rejection is unbiased; about 530 rounds fit.
+    The treatments are zidovudine, zidovudine + didanosine, zidovudine + zalcitabine, and didanosine. A
+    patient's loss is 1 if the disease progressed (CD4 count halved, AIDS, or death). Treatments had been
+    assigned with probability ¼ each, so replay by rejection is unbiased; about 530 rounds fit.
 
     Data: Hammer et al., New England Journal of Medicine 335 (1996), as published in the package lifelines.
     """
@@ -109,8 +109,8 @@ class MovieLens(Discrete):
 
     A round's loss is (5 − stars)/4 of a rating drawn from those the film has received.
 
-    Data: Harper and Konstan, ACM Transactions on Interactive Intelligent Systems 5 (2015), as published in the
-    package recbole.
+    Data: Harper and Konstan, ACM Transactions on Interactive Intelligent Systems 5 (2015), as published in
+    the package recbole.
 
     Parameters
     ----------
@@ -142,9 +142,8 @@ class MovieLens(Discrete):
 class BrentCrudeOil(LossTable):
     """Seven simple trading rules on the daily price of Brent crude oil, 1987 to 2019: which one to follow?
 
-    The rules: hold; stay out; sell short; follow yesterday's move; bet against it; follow the trend of the last
-    50 days; bet against it. A day's loss is ½ − (gain of the rule)/(2·cap), the gain cut at ± cap = 5%. Prices
-    are as non-stationary as feedback gets, and no rule is good for long.
+    The rules: hold; stay out; sell short; follow yesterday's move; bet against it; follow the trend of the
+    last 50 days; bet against it. A day's loss is ½ − (gain of the rule)/(2·cap), the gain cut at ± cap = 5%.
 
     Data: U.S. Energy Information Administration, as published in the package river.
     """

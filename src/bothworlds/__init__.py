@@ -6,6 +6,8 @@
 >>> bandit.update(pull, reward=1.0)
 """
 
+import typing as _typing
+
 from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
@@ -48,6 +50,9 @@ from bothworlds.simplex.regularizers import (
 from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Run, Trace, replay, simulate
 
+if _typing.TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
 __all__ = [
     "BARBAR",
     "EXP3",
@@ -83,6 +88,7 @@ __all__ = [
     "Run",
     "Shannon",
     "Solution",
+    "Study",
     "Thompson",
     "Trace",
     "Tsallis",
@@ -97,3 +103,12 @@ __all__ = [
     "simulate",
     "solve",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """``Study`` needs the extra ``lab``, so it is imported when asked for."""
+    if name == "Study":
+        from bothworlds.report.study import Study  # noqa: PLC0415
+
+        return Study
+    raise AttributeError(f"module 'bothworlds' has no attribute {name!r}")

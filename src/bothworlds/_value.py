@@ -17,13 +17,18 @@ class Value:
 
     def __repr__(self) -> str:
         shown = []
-        for field in fields(self):
+        for field in settings(self):
             value = getattr(self, field.name)
             if field.default is MISSING and not field.kw_only:
                 shown.append(repr(value))
             elif field.default is MISSING or value != field.default:
                 shown.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def settings(part: Any) -> list[Field[Any]]:
+    """The fields of a class (or of an instance) that are given to it; others it sets itself."""
+    return [field for field in fields(part) if field.init]
 
 
 class PartError(InvalidArgument):
@@ -62,7 +67,7 @@ def to_table(part: Any, registry: Mapping[str, type], register: str) -> dict[str
             f"call {register}('a-name', {type(part).__name__}) first"
         )
     table: dict[str, Any] = {"kind": kind}
-    for field in fields(part):
+    for field in settings(part):
         value = getattr(part, field.name)
         is_part = hasattr(value, "parameters")
         table[key_of(field)] = to_table(value, registry, register) if is_part else plain(value)
@@ -83,7 +88,7 @@ def from_table(data: Mapping[str, Any], find: Callable[[Any], type[Any]], place:
     kind = values.pop("kind")
     try:
         cls = find(kind)
-        for field in fields(cls):
+        for field in settings(cls):
             if key_of(field) != field.name and key_of(field) in values:
                 values[field.name] = values.pop(key_of(field))
         if "path" in values and hasattr(cls, "read"):

@@ -6,7 +6,7 @@ import inspect
 import json
 import shlex
 import sys
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bothworlds import _version, environments, policies
+from bothworlds._value import settings
 from bothworlds.errors import BothworldsError, InvalidArgument
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def new(
 
     try:
         with file.open("x", encoding="utf-8") as stream:  # never over a file that is there
-            stream.write(starter())
+            stream.write(starter(file.name, file.stem))
     except FileExistsError:
         raise InvalidArgument(f"FILE must not exist yet, got {file}; choose another name") from None
     except OSError as error:
@@ -79,7 +80,8 @@ def new(
 @app.command()
 def check(file: File) -> None:
     """Read an experiment file, report every mistake, and say what it would run."""
-    from bothworlds.experiments.plan import estimate  # noqa: PLC0415
+    from bothworlds.experiments.plan import nominal_costs  # noqa: PLC0415
+    from bothworlds.experiments.size import duration  # noqa: PLC0415
     from bothworlds.experiments.spec import read  # noqa: PLC0415
 
     experiment = read(file)
@@ -92,7 +94,9 @@ def check(file: File) -> None:
             table.add_row(label, f"{horizon:,}", str(len(here)))
     out.print(table)
     many = f"{len(cells):,} cells × {experiment.replications:,} replications"
-    _say(f"{escape(experiment.title)}: {many}, about {estimate(experiment)} of one processor core")
+    n_arms = [entry.build().n_arms for entry in experiment.environments]
+    seconds = sum(nominal_costs(experiment, n_arms)) * experiment.replications
+    _say(f"{escape(experiment.title)}: {many}, about {duration(seconds)} of one processor core")
 
 
 @app.command()
@@ -163,7 +167,7 @@ def _write(study: Study, folder: Path, figures: bool) -> None:
 @app.command()
 def schema() -> None:
     """Print the JSON schema of experiment files, for editors."""
-    from bothworlds.experiments.spec import schema as make  # noqa: PLC0415
+    from bothworlds.experiments.schema import schema as make  # noqa: PLC0415
 
     print(json.dumps(make(), indent=2))
 
@@ -198,14 +202,14 @@ def _catalogue(what: str, registry: Mapping[str, type[Any]], name: str | None) -
     table.columns[0].no_wrap = True
     for kind, cls in registry.items():
         first = escape(inspect.cleandoc(cls.__doc__ or "").partition("\n")[0])
-        settings = ", ".join(f.name for f in fields(cls) if f.init)
-        table.add_row(f"[bold]{kind}[/bold]", f"{first}\n[dim]{settings}[/dim]" if settings else first)
+        takes = ", ".join(field.name for field in settings(cls))
+        table.add_row(f"[bold]{kind}[/bold]", f"{first}\n[dim]{takes}[/dim]" if takes else first)
     out.print(table)
     _say(f"More on one: bothworlds {'policies' if what == 'policy' else 'environments'} NAME")
 
 
 def _signature(cls: type[Any]) -> str:
-    shown = [f.name if f.default is MISSING else f"{f.name}={f.default!r}" for f in fields(cls) if f.init]
+    shown = [f.name if f.default is MISSING else f"{f.name}={f.default!r}" for f in settings(cls)]
     return f"({', '.join(shown)})"
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from bothworlds import environments, policies
-from bothworlds._value import PartError, from_table, key_of, plain
+from bothworlds._value import PartError, from_table, key_of, plain, settings
 from bothworlds.errors import BothworldsError, InvalidArgument
 from bothworlds.experiments.experiment import FINDERS, Entry, file_hash
 from bothworlds.experiments.labels import label, swept_word
@@ -184,7 +183,7 @@ def _settings(table: dict[str, Any], built: Any, family: str) -> dict[str, Any]:
         return policies.to_dict(built) if family == "policy" else environments.to_dict(built)
     skip = data_fields(type(built)) if "path" in table else set()
     out = {"kind": table["kind"]} | {key: table[key] for key in ("path", "sha256") if key in table}
-    for field in fields(built):
+    for field in settings(built):
         key, value = key_of(field), getattr(built, field.name)
         if field.name not in skip:
             inner = table.get(key, {})

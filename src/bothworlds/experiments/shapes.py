@@ -7,11 +7,11 @@ import inspect
 import operator
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from bothworlds import environments, policies
-from bothworlds._value import key_of
+from bothworlds._value import key_of, settings
 from bothworlds.environments import Environment
 from bothworlds.policies import Policy, estimators
 from bothworlds.policies.estimators import Estimator
@@ -73,7 +73,7 @@ def shapes(cls: type) -> dict[str, Shape]:
         hints = {}
     data = data_fields(cls)
     found = {}
-    for field in fields(cls):
+    for field in settings(cls):
         kind, depth, family = _translate(hints.get(field.name, Any))
         required = field.default is MISSING and field.default_factory is MISSING and field.name not in data
         key = key_of(field)
@@ -87,7 +87,7 @@ def data_fields(cls: type) -> set[str]:
     """The fields that a file in place of them would hold: those which ``cls.read(path, …)`` does not take."""
     if not hasattr(cls, "read"):
         return set()
-    return {field.name for field in fields(cls)} - set(inspect.signature(cls.read).parameters)
+    return {field.name for field in settings(cls)} - set(inspect.signature(cls.read).parameters)
 
 
 def _translate(hint: Any) -> tuple[Any, int, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tempfile
 from collections.abc import Sequence
@@ -161,8 +160,8 @@ def _notice(study: Study) -> Markup:
     cells = study.cells
     empty = int((cells["replications"] == 0).sum())
     text = (
-        f"This study is not complete: {math.floor(100 * study.progress)}% of its rounds have been played, "
-        f"{empty} of {len(cells)} cells have no result yet. The finding may change."
+        f"This study is not complete. The store has {study.progress}; {empty} of {len(cells)} cells have no "
+        "result yet. The finding may change."
     )
     return tag("p", text, class_="notice", role="status")
 

@@ -1,8 +1,9 @@
 """Colours, dashes and shapes that survive print, dark mode and colour-blind eyes.
 
-A policy is told apart three times over: by colour (Okabe and Ito's palette, without its yellow, which
-vanishes on white), by the shape of its markers, and from the eighth policy on by the dash of its line.
-Seven colours and eight shapes have no common divisor, so the first 56 policies all look different.
+A policy is told apart three times over: by colour (after Okabe and Ito, without their yellow and shifted, so
+that all seven stand out from the paper and are at least 20 apart in CIELAB to readers without red or green
+cones), by the shape of its markers, and from the eighth policy on by the dash of its line. Seven colours and
+eight shapes have no common divisor, so the first 56 policies all look different.
 
 Ratios to the best are shown on a scale from blue (the best) over grey to vermilion (ten times the best or
 worse), in steps, each with an ink that can be read on it: contrast 4.5 or more in light and in dark.
@@ -14,8 +15,8 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-COLOURS = ("#0072B2", "#D55E00", "#008F68", "#B8578F", "#BF7F00", "#3E9BD0", "#3A3A3A")
-DARK_COLOURS = ("#4FA8E0", "#F5824A", "#2DC79B", "#E49AC6", "#F0B541", "#9AD6FA", "#E8E8E8")
+COLOURS = ("#1558C0", "#B23A10", "#00A36E", "#A84E90", "#BF8B00", "#3499E5", "#1C1C24")
+DARK_COLOURS = ("#6F86FF", "#DE5F28", "#3EE08C", "#DB7AA8", "#EBCB2A", "#74C4FF", "#F0F0F0")
 SHAPES = (
     "circle",
     "square",

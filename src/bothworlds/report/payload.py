@@ -89,7 +89,7 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
 
     page: dict[str, Any] = {"look": PAGE, "width": None}
     curves = render.curves_chart(
-        "rows", policies, bounds="bounds" if bounds else [], x="linear", height=260, legend=False, **page
+        "rows", policies, bounds="bounds" if bounds else None, x="linear", height=260, legend=False, **page
     )
     specs = {
         "curves": curves,

@@ -38,6 +38,8 @@
       for (const row of rows)
         for (const field of fields)
           if (typeof row[field] === "number") { low = Math.min(low, row[field]); high = Math.max(high, row[field]); }
+      const first = (spec.layer || [spec])[0].encoding[channel];
+      if (signed && first.scale.zero) { low = Math.min(low, 0); high = Math.max(high, 0); }
       const values = powers(low, high, signed);
       for (const layer of spec.layer || [spec]) {
         const axis = layer.encoding[channel];
@@ -71,8 +73,20 @@
       this.view = null;
       this.turn = 0;
     }
+    clear(message) {
+      if (this.view) this.view.finalize();
+      this.view = null;
+      busy.delete(this);
+      const note = document.createElement("p");
+      note.className = "empty";
+      note.textContent = message;
+      this.element.replaceChildren(note);
+    }
     async draw(spec, datasets, signals = {}) {
       const turn = ++this.turn;
+      if (datasets.rows && !datasets.rows.length) { this.clear("Nothing to show here."); return; }
+      if (datasets.bounds && !datasets.bounds.length)
+        spec.layer = spec.layer.filter((layer) => !layer.data || layer.data.name !== "bounds");
       busy.add(this);
       try {
         for (const param of spec.params || []) if (param.name in signals) param.value = signals[param.name];

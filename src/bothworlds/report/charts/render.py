@@ -96,20 +96,21 @@ def powers(low: float, high: float, *, signed: bool = True) -> list[float]:
 
 
 def _axis(
-    field: str, title: str, scale: Scale, rows: Data, *others: str, signed: bool = True
+    field: str, title: str, scale: Scale, rows: Data, *others: str, signed: bool = True, zero: bool = True
 ) -> dict[str, Any]:
     """A quantitative axis; ``others`` are further fields that share it.
 
     Regret may be zero or negative, so its log scale (``signed``) is linear between −1 and 1.
     """
-    shape: Any = alt.Scale(zero=signed, nice=signed)
+    zero = zero and signed
+    shape: Any = alt.Scale(zero=zero, nice=signed)
     values: Any = alt.Undefined
     if scale == "log":
-        shape = (
-            alt.Scale(type="symlog", constant=1, nice=False) if signed else alt.Scale(type="log", nice=False)
-        )
+        shape = alt.Scale(type="log", nice=False)
+        if signed:
+            shape = alt.Scale(type="symlog", constant=1, nice=False, zero=zero)
         found = [row[name] for row in rows if not isinstance(row, str) for name in (field, *others)]
-        known = [value for value in found if value is not None]
+        known = [value for value in found if value is not None] + ([0.0] if zero else [])
         values = (powers(min(known), max(known), signed=signed) if known else []) or alt.Undefined
     axis = alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy", labelFlush=False, values=values)
     return {"field": field, "type": "quantitative", "title": title, "scale": shape, "axis": axis}
@@ -123,7 +124,7 @@ def curves_chart(
     rows: Data,
     policies: Sequence[str],
     *,
-    bounds: Data = (),  # type: ignore[assignment]
+    bounds: Data | None = None,
     x: Scale = "log",
     y: Scale = "linear",
     band: Band = "mean",
@@ -149,7 +150,10 @@ def curves_chart(
     scales = _policy_scales(policies, look, legend)
     horizontal = _rounds(rows, x)
     wide = ("low", "high") if band == "mean" else ("q05", "q95")
-    vertical = alt.Y(**_axis("mean", "regret", y, rows, *wide))
+    reach = rows
+    if isinstance(rows, list) and isinstance(bounds, list):
+        reach = rows + [dict.fromkeys(("mean", *wide), row["bound"]) for row in bounds]
+    vertical = alt.Y(**_axis("mean", "regret", y, reach, *wide))
     area = base.mark_area(opacity=0.16, aria=False).encode(
         x=horizontal, y=alt.Y("from_:Q", title="regret"), y2="to:Q", color=scales["color"]
     )
@@ -236,8 +240,8 @@ def finals_chart(
     base = alt.Chart(_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
     scales = _policy_scales(policies, look, False)
     row = alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=170, ticks=False))
-    across = _axis("regret", "final regret", x, rows)
-    across["scale"].zero, across["scale"].padding = False, 6  # dots, not bars: zero need not be in sight
+    across = _axis("regret", "final regret", x, rows, zero=False)
+    across["scale"].padding = 6  # no dot is cut at the edge
 
     def along(field: str) -> Any:
         part = base.transform_filter(f"isValid(datum.{field})")
