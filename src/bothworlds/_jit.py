@@ -157,10 +157,25 @@ class entry(Generic[P, R]):
         dispatcher: Any = self.compiled
         if numba.config.DISABLE_JIT:
             return self.py_func
-        _introduce()
-        signature = tuple(numba.typeof(value) for value in args)
+        signature = self.signature(*args)
         dispatcher.compile(signature)
         return dispatcher.overloads[signature].entry_point  # type: ignore[no-any-return]
+
+    def signature(self, *args: Any) -> tuple[Any, ...]:
+        """What decides which machine code is used; empty where nothing is compiled."""
+        import numba  # noqa: PLC0415
+
+        if numba.config.DISABLE_JIT:
+            return ()
+        _introduce()
+        return tuple(numba.typeof(value) for value in args)
+
+    def is_ready(self, signature: tuple[Any, ...]) -> bool:
+        """Is there machine code for this signature, in memory or on disk?"""
+        dispatcher: Any = self.compiled
+        if not signature or signature in dispatcher.overloads:
+            return True
+        return bool(dispatcher._cache.has(signature, dispatcher.targetctx))
 
 
 # --- the disk cache -------------------------------------------------------------------------------------
@@ -270,6 +285,13 @@ def _disk_cache(function: Callable[..., Any]) -> Any:
                 return None  # the same file under another module name
             # machine code for other types would read memory that is not there
             return found if found is None or tuple(found.signature.args) == tuple(sig) else None
+
+        def has(self, sig: Any, target_context: Any) -> bool:
+            cache = self.choose(sig)
+            if cache is None:
+                return False
+            key = cache._index_key(sig, target_context.codegen())
+            return key in cache._cache_file._load_index()
 
         def save_overload(self, sig: Any, data: Any) -> None:
             cache = self.choose(sig)

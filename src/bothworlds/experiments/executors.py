@@ -42,6 +42,8 @@ class Crew(ABC):
     """What the future of a chunk raises if its worker is gone; ``rebuild`` may help."""
     shared_fate = True
     """Does the loss of one worker take all chunks under way with it?"""
+    here = False
+    """Do they run on this machine, and read kernels that were compiled here?"""
     patience = 3
     """After how many losses a chunk is to blame for them."""
 
@@ -65,6 +67,8 @@ class Crew(ABC):
 class Threads(Crew):
     """Threads of this process."""
 
+    here = True
+
     def __init__(self, jobs: int) -> None:
         self.name = f"{jobs} thread{'s' * (jobs > 1)}"
         self.jobs, self.under_way = jobs, 2 * jobs
@@ -86,6 +90,8 @@ class Threads(Crew):
 
 class Processes(Crew):
     """Fresh processes of this machine; a pool that loses one is replaced."""
+
+    here = True
 
     def __init__(self, jobs: int) -> None:
         self.name = f"{jobs} process{'es' * (jobs > 1)}"

@@ -84,6 +84,10 @@ class Display:
         """Seconds since the start."""
         return time.monotonic() - self._began
 
+    def restart(self) -> None:
+        """The work begins only now."""
+        self._began = self._line = time.monotonic()
+
     def say(self, text: str) -> None:
         """A line of its own."""
         if self._bar is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from bothworlds.errors import StoreError, WorkerError
 from bothworlds.experiments import provenance
+from bothworlds.experiments.ahead import compile_ahead
 from bothworlds.experiments.executors import Crew, make_crew
 from bothworlds.experiments.experiment import Experiment
 from bothworlds.experiments.plan import nominal_costs
@@ -153,6 +154,11 @@ class _Run:
         try:
             store.manifest["runs"].append(self.record)
             self.save(store.write_manifest)
+            if self.crew.here and self.crew.jobs:
+                needed = {job.cell for number in missing for job in store.plan[number]}
+                wanted = [cell for cell in self.cells if cell.number in needed]
+                compile_ahead(self.experiment, wanted, self.crew.jobs, self.display.say)
+                self.display.restart()
             self.play()
         except BaseException as error:
             self.crew.stop()

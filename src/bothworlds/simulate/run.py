@@ -90,8 +90,12 @@ class Job:
 
     def compile(self) -> None:
         """Compile the kernel for this policy in this environment, or read it from disk."""
+        play_block.bind(*self.empty_arguments())
+
+    def empty_arguments(self) -> tuple[Any, ...]:
+        """Arguments of the right types."""
         n = self.environment.n_arms
-        play_block.bind(*self.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
+        return tuple(self.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
 
     def arguments(self, kept: FloatArray, kept_p: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import CancelledError
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
+from bothworlds.simulate.engine import play_block
 from bothworlds.simulate.progress import Progress
 from bothworlds.simulate.run import Job, block_of, check_fit
 
@@ -74,3 +75,19 @@ def play_series(
     seconds = time.thread_time() - began
     kept = np.array([outcome.kept for outcome in outcomes])
     return Series(kept, outcomes[0].kept_p if probabilities else None, seconds)
+
+
+def kernel_of(policy: Policy, environment: Environment, horizon: int) -> tuple[tuple[Any, ...], bool]:
+    """The signature of the kernel that plays this policy there, and whether it was compiled before."""
+    signature = play_block.signature(*_probe(policy, environment, horizon).empty_arguments())
+    return signature, play_block.is_ready(signature)
+
+
+def compile_kernel(policy: Policy, environment: Environment, horizon: int) -> None:
+    """Compile that kernel, and keep it on disk."""
+    _probe(policy, environment, horizon).compile()
+
+
+def _probe(policy: Policy, environment: Environment, horizon: int) -> Job:
+    """A job whose arguments have the types of all others."""
+    return Job(policy, environment, horizon, horizon, 0, 0, np.empty(0, dtype=np.int64), False, False, 1)
