@@ -1,5 +1,6 @@
 """The paper's analysis as an instrument: bounds, and the quantities of the proof."""
 
+from bothworlds.theory import conjecture
 from bothworlds.theory.bounds import Bounds, bound, bound_curve
 from bothworlds.theory.complexity import Complexity, complexity
 from bothworlds.theory.statement import Bound, Term
@@ -14,5 +15,6 @@ __all__ = [
     "bound",
     "bound_curve",
     "complexity",
+    "conjecture",
     "term_table",
 ]
