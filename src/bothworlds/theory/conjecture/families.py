@@ -168,5 +168,7 @@ def _harmonic(n: float, a: float) -> float:
     if n <= few:
         return head
     low, high = a + few, a + n
-    tail = math.log(high / low) + 0.5 * (1.0 / low - 1.0 / high) + (1.0 / low**2 - 1.0 / high**2) / 12.0
+    tail = (
+        math.log(high / low) + 0.5 * (1.0 / low - 1.0 / high) + ((1.0 / low) ** 2 - (1.0 / high) ** 2) / 12.0
+    )
     return head + tail
