@@ -22,6 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bothworlds.experiments.chunk import KEY, SCHEMA
+
 LAWS = {
     "bounded": lambda t: -1.0 / np.sqrt(1.0 + t),
     "log T": np.log1p,
@@ -167,11 +169,11 @@ def _cells(study: FakeStudy, horizons: tuple[int, ...]) -> list[dict[str, Any]]:
     return cells
 
 
-def _plan(n_cells: int, replications: int, per_chunk: int) -> list[list[list[int]]]:
+def _plan(n_cells: int, replications: int, per_chunk: int, backwards: bool) -> list[list[list[int]]]:
     """The first cell is split by replications, the others share chunks."""
     half = replications // 2
     chunks = [[[0, 0, half]], [[0, half, replications]]] if half else [[[0, 0, replications]]]
-    rest = list(range(1, n_cells))
+    rest = list(range(1, n_cells))[:: -1 if backwards else 1]
     chunks += [
         [[cell, 0, replications] for cell in rest[i : i + per_chunk]] for i in range(0, len(rest), per_chunk)
     ]
@@ -179,10 +181,10 @@ def _plan(n_cells: int, replications: int, per_chunk: int) -> list[list[list[int
 
 
 def _manifest(
-    study: FakeStudy, horizons: tuple[int, ...], replications: int, seed: int, per_chunk: int
+    study: FakeStudy, horizons: tuple[int, ...], replications: int, seed: int, cut: tuple[int, bool]
 ) -> dict[str, Any]:
     cells = _cells(study, horizons)
-    chunks = _plan(len(cells), replications, per_chunk)
+    chunks = _plan(len(cells), replications, *cut)
     policies = [_entry(policy) | {"draws": 1} for policy in study.policies]
     environments = [
         _entry(world)
@@ -227,19 +229,6 @@ def _manifest(
     }
 
 
-SCHEMA = pa.schema(
-    [
-        ("cell", pa.int32()),
-        ("replication", pa.int32()),
-        ("round", pa.int64()),
-        ("regret", pa.float64()),
-        ("clean_regret", pa.float64()),
-        ("loss", pa.float64()),
-        ("p", pa.list_(pa.float32())),
-    ]
-)
-
-
 def _chunk(
     study: FakeStudy, manifest: dict[str, Any], number: int, checkpoints: int, probabilities: bool
 ) -> bytes:
@@ -267,9 +256,10 @@ def _chunk(
         for index, first, stop in manifest["chunks"][number]
     ]
     note = {"chunk": number, "fingerprint": manifest["fingerprint"], "jobs": timed, "host": "nowhere"}
-    table = pa.table(parts, schema=SCHEMA.with_metadata({"bothworlds": json.dumps(note)}))
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd")
+    with pq.ParquetWriter(buffer, SCHEMA, compression="zstd") as writer:
+        writer.write_table(pa.table(parts, schema=SCHEMA))
+        writer.add_key_value_metadata({KEY: json.dumps(note)})
     return buffer.getvalue()
 
 
@@ -283,10 +273,11 @@ def write_store(
     seed: int = 1,
     missing: Collection[int] = (),
     per_chunk: int = 3,
+    backwards: bool = False,
     probabilities: bool = True,
 ) -> Path:
     """Write the folder of a finished study (but for the chunks numbered in ``missing``), and return it."""
-    manifest = _manifest(study, horizons, replications, seed, per_chunk)
+    manifest = _manifest(study, horizons, replications, seed, (per_chunk, backwards))
     (folder / "chunks").mkdir(parents=True)
     (folder / "experiment.toml").write_text('title = "A made-up study"\n', encoding="utf-8")
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

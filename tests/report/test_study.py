@@ -167,7 +167,7 @@ def test_growth_names_the_laws_that_went_in(study):
 
 
 def test_the_same_store_gives_the_same_bits_and_a_copy(study, tmp_path):
-    again = Study.load(write_store(tmp_path / "out", per_chunk=7))  # cut differently
+    again = Study.load(write_store(tmp_path / "out", per_chunk=7, backwards=True))
     for name in NAMES:
         pd.testing.assert_frame_equal(getattr(study, name), getattr(again, name), check_exact=True)
     mine = study.summary
@@ -208,18 +208,36 @@ def test_a_log_that_ended_says_so(tmp_path):
 def test_part_of_a_study_is_usable_and_says_how_much_is_there(tmp_path):
     part = Study.load(write_store(tmp_path / "out", missing={1, 3, 4}))
     assert not part.complete
-    assert 0.0 < part.share < 1.0
-    assert part.progress.endswith("12 of 15 chunks")
+    assert 0.0 < part.progress < 1.0
+    assert part.status.endswith("536 of 640 replications")
     assert part.cells["replications"].tolist()[:8] == [8, 16, 16, 16, 0, 0, 0, 0]
     assert part.summary.set_index("cell").loc[0, "replications"] == 8
     pairs = part.pairs.query("environment == 'Bernoulli gap=0.1' and horizon == 1000")
     assert pairs["replications"].tolist() == [8, 8, 8, 16, 16, 16]  # cell 4 is not there
     expected = stats.ttest_rel(raw(part, 0)[:8, -1], raw(part, 1)[:8, -1]).pvalue
     assert pairs["p_value"].iloc[0] == pytest.approx(expected)
-    assert f"Not complete: {part.progress}" in part.table("summary")
+    assert f"Not complete: {part.status}" in part.table("summary")
     assert "not complete" in repr(part)
     with pytest.raises(StoreError, match="no results of cell 5 yet"):
         part.runs(5)
+
+
+def test_a_horizon_that_is_missing_leaves_nothing_to_scale(tmp_path):
+    alone = FakeStudy(POLICIES[:1], WORLDS[:1])
+    part = Study.load(write_store(tmp_path / "out", alone, per_chunk=1, missing={2}))
+    assert part.scaling.empty
+    assert part.pairs.empty  # one policy
+    assert "policy a" in part.table("pairs")
+    halves = Study.load(write_store(tmp_path / "half", alone, per_chunk=1, missing={0}))
+    assert halves.scaling["horizons"].tolist() == [2]  # on the replications that both have
+
+
+def test_replications_that_do_not_fit_together_are_refused(tmp_path, monkeypatch):
+    sizes = iter((5, 6))  # the first half of the replications, and the second
+    monkeypatch.setattr("lab_store.marks_of", lambda *_: np.arange(1, next(sizes)))
+    folder = write_store(tmp_path / "out", FakeStudy(POLICIES[:1], WORLDS[:1]), horizons=(100,))
+    with pytest.raises(StoreError, match="cell 0 have different checkpoints"):
+        Study.load(folder)
 
 
 def test_a_policy_missing_in_a_world_ranks_after_those_that_have_all(tmp_path):

@@ -13,7 +13,7 @@ from rich.console import Console
 from bothworlds.errors import StoreError
 from bothworlds.report import formats, shown
 from bothworlds.report.study import SHOWN, Study
-from lab_store import write_store
+from lab_store import many, write_store
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,16 @@ def test_a_narrow_terminal_gets_letters(study):
     assert "A  Bernoulli" not in wide
     assert max(map(len, narrow.splitlines())) <= 72
     assert narrow.count("★") == wide.count("★")
+
+
+def test_many_environments_leave_the_ranking(tmp_path):
+    study = Study.load(
+        write_store(tmp_path / "out", many(12, 1), horizons=(100,), checkpoints=4, replications=2)
+    )
+    text = study.table("scorecard")
+    assert "12 environments" in text
+    assert "gap=" not in text
+    assert study.scorecard.shape == (1, 12)
 
 
 def test_tables_are_written_whole(study, tmp_path):

@@ -112,7 +112,7 @@ def as_text(table: Shown) -> str:
     """Plain text, as wide as it needs to be."""
     out = StringIO()
     Console(file=out, width=100_000, color_system=None, legacy_windows=False).print(as_rich(table))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).rstrip() + "\n"
 
 
 def as_csv(frame: pd.DataFrame) -> str:

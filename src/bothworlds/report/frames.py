@@ -282,8 +282,8 @@ def scorecard(cells: pd.DataFrame, scores: pd.DataFrame, ranking: pd.DataFrame) 
 
 def timing(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
     """Seconds in kernels, and nanoseconds per round, of every cell."""
-    jobs = pd.DataFrame(contents.jobs)
-    jobs["count"] = jobs["stop"] - jobs["first"]
+    rows = [(job.cell, job.stop - job.first, seconds) for job, seconds in contents.seconds.items()]
+    jobs = pd.DataFrame(rows, columns=["cell", "count", "seconds"])
     total = jobs.groupby("cell", as_index=False)[["count", "seconds"]].sum()
     frame = cells.drop(columns="replications").merge(total, on="cell")
     frame["rounds"] = frame["horizon"] * frame["count"]

@@ -104,7 +104,7 @@ def _final(row: Row) -> str:
 def _agreement(row: Row) -> str:
     """The share of resamples that prefer the most frequent law."""
     weights = [row[name] for name in WEIGHTS]
-    return NOTHING if math.isnan(weights[0]) else f"{max(weights):.0%}"
+    return NOTHING if math.isnan(weights[0]) else f"{math.floor(100 * max(weights))}%"
 
 
 def _exponent(row: Row) -> str:
@@ -201,7 +201,7 @@ def shown(study: Study, name: str) -> Shown:
 
 def incomplete(study: Study) -> tuple[str, ...]:
     """A note on what is missing, if something is."""
-    return () if study.complete else (f"Not complete: {study.progress}. Numbers will change.",)
+    return () if study.complete else (f"Not complete: {study.status}. Numbers will change.",)
 
 
 def step(ratio: float) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -65,26 +66,25 @@ class Study:
         return str(self.manifest["title"])
 
     @property
-    def share(self) -> float:
+    def progress(self) -> float:
         """The share of the planned rounds that the store has: 1.0 when complete."""
-        rounds = {cell["cell"]: cell["horizon"] for cell in self.manifest["cells"]}
-        planned = sum(
-            rounds[cell] * (stop - first) for chunk in self.manifest["chunks"] for cell, first, stop in chunk
-        )
-        done = sum(rounds[job.cell] * (job.stop - job.first) for job in self._contents.jobs)
+        rounds = [cell["horizon"] for cell in self.manifest["cells"]]
+        planned = sum(rounds) * self.manifest["replications"]
+        done = sum(rounds[job.cell] * (job.stop - job.first) for job in self._contents.seconds)
         return float(done / planned)
 
     @property
     def complete(self) -> bool:
         """Whether every planned replication is there."""
-        return self._contents.chunks == len(self.manifest["chunks"])
+        return len(self._contents.seconds) == sum(map(len, self.manifest["chunks"]))
 
     @property
-    def progress(self) -> str:
+    def status(self) -> str:
         """How much of the study is there, in words."""
-        there, planned = self._contents.chunks, len(self.manifest["chunks"])
-        percent = "100%" if self.complete else f"{min(0.99, self.share):.0%}"
-        return f"{percent} of the rounds, {there} of {planned} chunks"
+        done = sum(job.stop - job.first for job in self._contents.seconds)
+        planned = len(self.manifest["cells"]) * self.manifest["replications"]
+        percent = "100" if self.complete else f"{min(99, math.floor(100 * self.progress))}"
+        return f"{percent}% of the rounds, {done:,} of {planned:,} replications"
 
     def _frame(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         if name not in self._frames:
@@ -172,7 +172,8 @@ class Study:
         Without rows where the study did not record it.
         """
         self.runs(cell)
-        path = self._contents.files.get((cell, 0))
+        files = self._contents.files.items()
+        path = next((path for job, path in files if job.cell == cell and job.first == 0), None)
         rounds: IntArray = np.empty(0, dtype=np.int64)
         p: FloatArray = np.empty((0, 0))
         if path is not None:
@@ -246,7 +247,7 @@ class Study:
 
     def __repr__(self) -> str:
         manifest = self.manifest
-        share = "complete" if self.complete else f"not complete: {self.progress}"
+        share = "complete" if self.complete else f"not complete: {self.status}"
         return (
             f"Study({self.title!r}: {len(manifest['policies'])} policies, {len(manifest['environments'])} "
             f"environments, {manifest['replications']} replications, {share})"
