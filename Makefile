@@ -25,8 +25,9 @@ $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	$(PIP) install --editable '.[lab,cluster]' --group dev
 	@touch $@
 
-demo: $(VENV)/demo.stamp ## a tour of half a minute: two worlds, three policies, one chart
-	$(BIN)/python examples/tour.py --out build/tour
+demo: $(VENV)/demo.stamp ## eight policies in six worlds: scorecard, tables and report in about a minute
+	@rm -rf build/quick
+	$(BIN)/bothworlds run examples/quick.toml --out build/quick
 
 browser: # Debian's chromium for the tests of the report, by apt when root; without it they are skipped, which says so
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
