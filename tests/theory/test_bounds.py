@@ -216,6 +216,7 @@ def test_the_term_table_adds_up_and_leads_to_the_theorem(policy):
     if policy != PAPER[3]:  # β = ½ loses the log by a direct sum, not by this table
         assert bound(policy).adversarial["worst case"].value == pytest.approx(main)
     assert json.loads(json.dumps(table.to_dict()))["rows"][2]["name"] == "RegOpt"
+    assert len(table.table().splitlines()) == 2 + len(table.rows)
     with pytest.raises(KeyError, match="the rows are PreCost"):
         table["Pre"]
 
