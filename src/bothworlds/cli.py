@@ -153,14 +153,16 @@ def _show(folder: Path, report: bool, figures: bool) -> None:
 def _write(study: Study, folder: Path, figures: bool) -> None:
     from bothworlds.report.figures import write_figures  # noqa: PLC0415
     from bothworlds.report.page import write_report  # noqa: PLC0415
+    from bothworlds.report.theory import bounds  # noqa: PLC0415
 
     with err.status("Writing tables and report …"):
         study.write_tables(folder / "tables")
-        page = write_report(study, folder / "report.html")
+        proved = bounds(study)
+        page = write_report(study, folder / "report.html", bounds=proved)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
         with err.status("Drawing figures …"):
-            write_figures(study, folder / "figures")
+            write_figures(study, folder / "figures", bounds=proved)
         _say(f"Figures: {folder / 'figures'}")
 
 
