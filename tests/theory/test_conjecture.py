@@ -224,7 +224,7 @@ def test_on_real_runs():
 
 def test_a_small_study_its_table_its_file_and_its_chart(tmp_path):
     seen = []
-    result = lab.study([0.25, 0.75], [2], [1e3, 1e6], steps=5, progress=lambda *args: seen.append(args))
+    result = lab.survey([0.25, 0.75], [2], [1e3, 1e6], steps=5, progress=lambda *args: seen.append(args))
     assert [done for done, _, _ in seen] == [1, 2, 3, 4]
     text = result.table().splitlines()
     assert text[1].split() == ["beta", "K", "T=1e+03", "T=1e+06", "proved"]
@@ -240,8 +240,8 @@ def test_a_small_study_its_table_its_file_and_its_chart(tmp_path):
 def test_the_report_writes_what_it_says(tmp_path, monkeypatch):
     from bothworlds.theory.conjecture import lab as module
 
-    small = lab.study([0.75], [2], [1e3], steps=1)
-    monkeypatch.setattr(module, "study", lambda **options: small)
+    small = lab.survey([0.75], [2], [1e3], steps=1)
+    monkeypatch.setattr(module, "survey", lambda **options: small)
     text = module.report(tmp_path / "new")
     assert "none is a proven supremum" in text
     assert {path.name for path in (tmp_path / "new").iterdir()} == {"conjecture.json", "conjecture.svg"}
@@ -279,7 +279,7 @@ def test_the_report_writes_what_it_says(tmp_path, monkeypatch):
             r"before must have 2 arms, got Found",
         ),
         (lambda: lab.staggered_limit(0.5, 4), r"beta must be a finite number above 0 and below 0.5, got 0.5"),
-        (lambda: lab.study([], [2], [10]), r"betas, arms and horizons must each hold at least one value"),
+        (lambda: lab.survey([], [2], [10]), r"betas, arms and horizons must each hold at least one value"),
         (lambda: lab.proved(0.5, 3, 2), r"horizon must be a finite number at least 3, got 2.0"),
     ],
 )

@@ -7,18 +7,18 @@ distributions,
 
 which would remove √(log T) from the adversarial bound of β-Tsallis entropy. Here it is evaluated on runs
 (:func:`of_trace`), on structured families, and on sequences found by gradient ascent (:func:`search`,
-:func:`study`); :func:`proved` is what a short argument gives.
+:func:`survey`); :func:`proved` is what a short argument gives.
 """
 
 from bothworlds.theory.conjecture.families import FAMILIES, staggered_limit
-from bothworlds.theory.conjecture.lab import Study, growth_table, report, study
+from bothworlds.theory.conjecture.lab import Survey, growth_table, report, survey
 from bothworlds.theory.conjecture.objective import log_gradient, of_trace, proved, ratio, value
 from bothworlds.theory.conjecture.search import Found, search
 
 __all__ = [
     "FAMILIES",
     "Found",
-    "Study",
+    "Survey",
     "growth_table",
     "log_gradient",
     "of_trace",
@@ -27,6 +27,6 @@ __all__ = [
     "report",
     "search",
     "staggered_limit",
-    "study",
+    "survey",
     "value",
 ]

@@ -23,7 +23,7 @@ POWERS = (3, 5, 10, 20, 40, 80)
 
 
 @dataclass(frozen=True)
-class Study:
+class Survey:
     """The worst ratios found for many β, K and T.
 
     Attributes
@@ -88,7 +88,7 @@ class Study:
         return chart
 
 
-def study(
+def survey(
     betas: Sequence[float] = BETAS,
     arms: Sequence[int] = ARMS,
     horizons: Sequence[float] = HORIZONS,
@@ -96,7 +96,7 @@ def study(
     seed: int = 0,
     steps: int = STEPS,
     progress: Callable[[int, int, Found], None] | None = None,
-) -> Study:
+) -> Survey:
     """Search for bad sequences at every β, K and T, each search also beginning from the last T's sequence.
 
     Parameters
@@ -118,7 +118,7 @@ def study(
         found.append(search(beta, n, t, seed=seed, steps=steps, ascents=2, before=before))
         if progress is not None:
             progress(len(found), len(cells), found[-1])
-    return Study(tuple(found), time.perf_counter() - begin)
+    return Survey(tuple(found), time.perf_counter() - begin)
 
 
 def growth_table(betas: Sequence[float] = (0.1, 0.25, 0.4, 0.49)) -> str:
@@ -147,7 +147,7 @@ def report(
     """
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    result = study(seed=seed, steps=steps, progress=progress)
+    result = survey(seed=seed, steps=steps, progress=progress)
     parts = [result.table(), growth_table(), SUMMARY.format(n=len(result.found), seed=seed, s=result.seconds)]
     if folder is not None:
         result.save(Path(folder) / "conjecture.json")
