@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)"
-)
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)"),
+    pytest.mark.compiled,  # the browser runs no line of Python: nothing to see without the JIT
+]
 READY = "html[data-ready=yes]"
 SETTLED = "() => window.report.settled()"
 
@@ -89,7 +90,7 @@ def test_it_loads_offline_without_a_word_on_the_console(page):
 def test_linear_and_log_scales(page):
     before = (ticks(page, "#curves", 0), ticks(page, "#curves", 1))
     assert before[0] == "1101001k10k"
-    assert before[1].startswith("0110100")
+    assert before[1] == "0101001k"
     page.click("#scale-x button[value=linear]")
     page.click("#scale-y button[value=linear]")
     settle(page)

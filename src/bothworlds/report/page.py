@@ -37,8 +37,9 @@ def bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, of the version that Altair writes for."""
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     # a script element ends at the first "</script", wherever it stands
-    names = "window.vega = vega; window.vegaLite = vegaLite; window.vegaEmbed = vegaEmbed;"
-    return vl_convert.javascript_bundle(names, vl_version=version).replace("</script", "<\\/script")
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version).replace(
+        "</script", "<\\/script"
+    )
 
 
 def _asset(name: str) -> str:
@@ -128,8 +129,10 @@ def _sections(
         here.append(("sweeps", "Sweeps", parts.sweeps_section(swept)))
     if data["probabilities"]:
         here.append(("arms", "Arms", parts.run_section(panels, policies, best)))
-    growth = tables.growth_table(study.growth, panels, policies)
-    here.append(("growth", "Growth", parts.section("growth", "How fast does regret grow?", [growth])))
+    growth, scaling = [tables.growth_table(study.growth, panels, policies)], study.scaling
+    if len(scaling):
+        growth.append(tables.scaling_table(scaling, policies))
+    here.append(("growth", "Growth", parts.section("growth", "How fast does regret grow?", growth)))
     if len(study.pairs):
         here.append(("pairs", "Pairs", parts.pairs_section(panels, policies, best)))
     numbers = tables.summary_table(study.summary, panels, policies)
@@ -160,7 +163,7 @@ def _notice(study: Study) -> Markup:
     cells = study.cells
     empty = int((cells["replications"] == 0).sum())
     text = (
-        f"This study is not complete. The store has {study.progress}; {empty} of {len(cells)} cells have no "
+        f"This study is not complete. The store has {study.status}; {empty} of {len(cells)} cells have no "
         "result yet. The finding may change."
     )
     return tag("p", text, class_="notice", role="status")

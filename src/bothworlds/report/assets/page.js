@@ -4,6 +4,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const MOST_PANELS = 12;
+  const [ERROR, WARN] = [1, 2]; // what Vega reports on the console
   const BAND = { mean: ["low", "high"], spread: ["q05", "q95"] };
   const largest = Math.max(...data.panels.map((panel) => panel.horizon));
   const state = {
@@ -46,16 +47,17 @@
         if (!axis || axis.type !== "quantitative") continue;
         axis.scale = { ...axis.scale, ...(signed ? { type: "symlog", constant: 1 } : { type: "log" }), nice: false };
         if (!signed) delete axis.scale.zero;
-        if (axis.axis && values.length) axis.axis.values = values;
+        if (axis.axis && values.length) Object.assign(axis.axis, { values, labelOverlap: false });
       }
     }
     return spec;
   }
   function powers(low, high, signed) {
     let found = [];
+    const first = !signed ? -15 : Math.max(-low, high) > 100 ? 1 : 0;
     for (const digits of [[1], [1, 2, 5]]) {
       const ladder = [];
-      for (let k = signed ? 0 : -15; k < 16; k++) for (const digit of digits) ladder.push(Number(`${digit}e${k}`));
+      for (let k = first; k < 16; k++) for (const digit of digits) ladder.push(Number(`${digit}e${k}`));
       const both = signed ? [...ladder.map((value) => -value).reverse(), 0, ...ladder] : ladder;
       found = both.filter((value) => low <= value && value <= high);
       if (found.length > 2) break;
@@ -72,6 +74,7 @@
       this.description = description;
       this.view = null;
       this.turn = 0;
+      this.logLevel = WARN;
     }
     clear(message) {
       if (this.view) this.view.finalize();
@@ -92,7 +95,7 @@
         for (const param of spec.params || []) if (param.name in signals) param.value = signals[param.name];
         const full = { ...spec, datasets: { ...(spec.datasets || {}), ...datasets }, description: this.description };
         const result = await vegaEmbed(this.element, full, {
-          actions: false, renderer: "svg", config: data.config, mode: "vega-lite",
+          actions: false, renderer: "svg", config: data.config, mode: "vega-lite", logLevel: this.logLevel,
         });
         if (turn !== this.turn) { result.finalize(); return; }
         if (this.view) this.view.finalize();
@@ -320,6 +323,7 @@
   async function drawExtra() {
     for (const place of document.querySelectorAll("[data-spec]")) {
       const chart = new Chart(place, place.dataset.title);
+      chart.logLevel = ERROR; // warns of a discrete height in a chart that is as wide as its place
       await chart.draw(data.extra[Number(place.dataset.spec)], {});
     }
   }
