@@ -180,7 +180,10 @@ def test_values_on_hover(page):
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
     page.wait_for_selector("#vg-tooltip-element.visible")
-    assert "mean regret" in page.locator("#vg-tooltip-element").inner_text()
+    cells = [text.strip() for text in page.locator("#vg-tooltip-element td").all_inner_texts()]
+    told = dict(zip(cells[::2], cells[1::2], strict=True))
+    assert told["policy"] in page.evaluate("JSON.parse(document.getElementById('data').textContent).policies")
+    assert float(told["95% from"]) <= float(told["mean regret"]) <= float(told["95% to"])
 
 
 def test_a_saved_chart_has_its_colours(page):

@@ -18,11 +18,12 @@ import vl_convert
 from bothworlds._version import __version__
 from bothworlds.report import sections as parts
 from bothworlds.report import tables
+from bothworlds.report.charts.axes import configure
 from bothworlds.report.charts.info import panels as panels_of
 from bothworlds.report.charts.sweeps import sweeps as sweeps_of
 from bothworlds.report.finding import finding
 from bothworlds.report.markup import Markup, inner, script_json, tag
-from bothworlds.report.palette import style_sheet
+from bothworlds.report.palette import PAGE, style_sheet
 from bothworlds.report.payload import SHOWN, payload
 from bothworlds.report.sections import Section
 
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["Section", "page", "write_report"]
 
 
+VERSION = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # of Vega-Lite, that Altair writes
+
+
 @cache
 def bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, of the version that Altair writes for."""
-    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    # a script element ends at the first "</script", wherever it stands
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version).replace(
-        "</script", "<\\/script"
-    )
+    """Vega, Vega-Lite and Vega-Embed in one script."""
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VERSION)
+    return script.replace("</script", "<\\/script")  # a script element ends there, wherever it stands
 
 
 def _asset(name: str) -> str:
@@ -175,9 +176,8 @@ def _experiment(study: Study) -> str | None:
 
 
 def _extra_spec(chart: Any) -> dict[str, Any]:
-    """A chart that was handed in, as wide as its place on the page if it is a single view."""
+    """A chart that was handed in, as Vega, as wide as its place on the page if it is a single view."""
     spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
-    spec.pop("$schema", None)
     if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
         spec["width"] = "container"
-    return spec
+    return vl_convert.vegalite_to_vega(spec, vl_version=VERSION, config=configure(PAGE))

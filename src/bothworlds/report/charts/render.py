@@ -264,7 +264,7 @@ def sweep_chart(
     scales = policy_scales(series, look, legend)
     base = alt.Chart(data(rows)).transform_calculate(policy="datum.series")
     horizontal = alt.X(**axis("value", setting, x, rows, signed=False))
-    vertical = alt.Y(**axis("mean", "final regret", y, rows, "low", "high"))
+    vertical = alt.Y(**axis("mean", "final regret", y, rows, "low", "high", zero=y == "linear"))
     band = base.mark_area(opacity=0.16, aria=False).encode(
         x=horizontal, y=alt.Y("low:Q", title="final regret"), y2="high:Q", color=scales["color"]
     )
