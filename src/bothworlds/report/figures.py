@@ -15,6 +15,7 @@ import vl_convert
 
 from bothworlds.errors import InvalidArgument
 from bothworlds.report.charts import info, render
+from bothworlds.report.charts.axes import configure
 from bothworlds.report.charts.info import Columns, Panel
 from bothworlds.report.charts.sweeps import sweeps
 from bothworlds.report.palette import PAPER, ratio_names
@@ -59,7 +60,7 @@ def write_figures(
     written = []
     for name, chart in charts(study, bounds=bounds):
         spec = chart.to_dict(validate=False)
-        spec["config"] = render.configure(PAPER, size=10)
+        spec["config"] = configure(PAPER, size=10)
         svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION)
         for kind in formats:
             path = target / f"{name}.{kind}"
