@@ -10,6 +10,7 @@ from bothworlds._jit import FloatArray
 from bothworlds.policies.base import (
     Policy,
     act,
+    copy,
     distribution,
     draw,
     init,
@@ -107,7 +108,7 @@ def _(
 
 @distribution.register(DecoupledParameters)
 def _(params: DecoupledParameters, state: DecoupledState, out: FloatArray) -> None:
-    out[:] = state.ftrl.p
+    copy(state.ftrl.p, out)
 
 
 @inspect.register(DecoupledParameters)
