@@ -16,17 +16,21 @@ from bothworlds.simplex.steps.base import (
     carries,
     one_rate,
 )
-from bothworlds.simplex.steps.half_tsallis import HalfTsallisStep
 from bothworlds.simplex.steps.log_barrier import LogBarrierStep
+from bothworlds.simplex.steps.root_tsallis import HalfTsallisStep, TwoThirdsTsallisStep
 
 
-def choose(regularizer: Any, log_barrier: float, one_rate_for_all: bool) -> Any:
+def choose(regularizer: Any, log_barrier: float, one_rate_for_all: bool, n_arms: int) -> Any:
     """The fastest kernel for a regularizer's parameters, an extra barrier, and rates of this kind."""
+    if n_arms == 1:
+        return GeneralStep()  # which knows without a search
     if isinstance(regularizer, LogBarrierParameters):
         return LogBarrierStep()
     simple = log_barrier == 0.0 and one_rate_for_all
     if isinstance(regularizer, TsallisParameters) and simple and regularizer.beta == 0.5:
         return HalfTsallisStep()
+    if isinstance(regularizer, TsallisParameters) and simple and regularizer.beta == 2.0 / 3.0:
+        return TwoThirdsTsallisStep()
     return GeneralStep()
 
 
@@ -38,6 +42,7 @@ __all__ = [
     "GeneralStep",
     "HalfTsallisStep",
     "LogBarrierStep",
+    "TwoThirdsTsallisStep",
     "advance",
     "carries",
     "choose",
