@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 CHROMIUM = shutil.which("chromium")
+REQUIRED = os.environ.get("BOTHWORLDS_BROWSER") == "required"  # there a missing browser is a failure
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)"),
+    pytest.mark.skipif(
+        CHROMIUM is None and not REQUIRED, reason="chromium is not installed (apt-get install chromium)"
+    ),
     pytest.mark.compiled,  # the browser runs no line of Python: nothing to see without the JIT
 ]
 READY = "html[data-ready=yes]"

@@ -13,6 +13,7 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from bothworlds import statefile
 from bothworlds.errors import InvalidArgument
 from bothworlds.report.charts import info, render
 from bothworlds.report.charts.axes import configure
@@ -64,7 +65,7 @@ def write_figures(
         svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION)
         for kind in formats:
             path = target / f"{name}.{kind}"
-            _replace(path, _convert(svg, kind))
+            statefile.write_bytes(path, _convert(svg, kind))
             written.append(path)
     return written
 
@@ -75,12 +76,6 @@ def _convert(svg: str, kind: str) -> bytes:
     if kind == "png":
         return vl_convert.svg_to_png(svg, scale=SCALE, ppi=72)
     return svg.encode()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
 
 
 def plain_name(label: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,6 +14,7 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from bothworlds import statefile
 from bothworlds._version import __version__
 from bothworlds.report import sections as parts
 from bothworlds.report import tables
@@ -74,15 +74,7 @@ def write_report(
     target = Path(path)
     text = page(study, bounds=bounds, sections=sections)
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    statefile.write_bytes(target, text.encode())
     return target
 
 
