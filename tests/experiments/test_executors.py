@@ -112,7 +112,7 @@ def test_bad_arguments(tmp_path, options, said):
 
 def test_a_worker_with_other_sources_refuses():
     experiment = study()
-    work = make_work(0, [], experiment, experiment.cells())
+    work = make_work(0, [], experiment, experiment.cells(), "f")
     other = dataclasses.replace(work, identity=work.identity | {"sources": "0123"})
     with pytest.raises(WorkerError, match=r"sources: \"\w+\" there, \"0123\" here; install the same"):
         play(other)
@@ -125,7 +125,7 @@ def test_what_is_sent_is_small():
     cells = experiment.cells()
     from bothworlds.experiments.plan import Job
 
-    work = make_work(7, [Job(5, 0, 4), Job(6, 0, 4)], experiment, cells)
+    work = make_work(7, [Job(5, 0, 4), Job(6, 0, 4)], experiment, cells, "f")
     assert len(pickle.dumps(work)) < 3000
     content = play(pickle.loads(pickle.dumps(work)))
     from bothworlds.experiments import chunk
@@ -151,7 +151,7 @@ def test_stopping_ends_the_threads(tmp_path):
     crew = Threads(1)
     from bothworlds.experiments.plan import Job
 
-    future = crew.submit(make_work(0, [Job(0, 0, 1)], experiment, experiment.cells()))
+    future = crew.submit(make_work(0, [Job(0, 0, 1)], experiment, experiment.cells(), "f"))
     wait_for(future.running)
     crew.stop()
     crew.close()
@@ -228,7 +228,7 @@ def test_guests_cancel_what_has_not_begun():
         gate = threading.Event()
         pool.submit(gate.wait)
         crew = Guest(pool)
-        future = crew.submit(make_work(0, [], experiment, experiment.cells()))
+        future = crew.submit(make_work(0, [], experiment, experiment.cells(), "f"))
         crew.stop()
         crew.close()
         gate.set()
