@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import pickle
+import sys
+
 import pytest
 from numba import config
 
@@ -65,3 +69,29 @@ def test_little_is_compiled_where_it_is_needed(monkeypatch):
 def test_without_a_compiler_nothing_is_missing():
     experiment = parse(FOUR)
     assert missing_kernels(experiment, experiment.cells()) == []
+
+
+def test_the_programs_that_compile(monkeypatch):
+    """Two real processes; whether there is anything to compile is another matter."""
+    experiment = parse(FOUR)
+    cells = [cell for cell in experiment.cells() if cell.environment != 1]
+    assert len(cells) == 4
+    monkeypatch.setattr(ahead, "missing_kernels", lambda *_: cells)
+    said = []
+    assert compile_ahead(experiment, cells, 2, said.append) == 4
+    assert said[0].startswith("compiling 4 kernels in 2 processes")
+    assert said[1].startswith("compiled in ")
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    assert compile_ahead(experiment, cells, 2, said.append) == 4  # whoever needs a kernel compiles it
+
+
+def test_such_a_program(monkeypatch):
+    experiment = parse(FOUR)
+    done = []
+    monkeypatch.setattr(ahead, "compile_kernel", lambda *arguments: done.append(arguments))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(pickle.dumps((experiment, experiment.cells()))))
+    )
+    ahead.main()
+    assert len(done) == len(experiment.cells())
+    assert done[0] == (experiment.policies[0].build(), experiment.environments[0].build(), 200)

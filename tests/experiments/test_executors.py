@@ -160,10 +160,8 @@ def test_stopping_ends_the_threads(tmp_path):
 
 # --- processes ------------------------------------------------------------------------------------------
 
-compiled = pytest.mark.compiled
 
-
-@compiled
+@pytest.mark.compiled
 def test_processes_lose_a_worker_and_go_on(tmp_path, monkeypatch, capfd):
     small_chunks(monkeypatch, 0.05)
     experiment = study(horizon=40_000, replications=12, n_arms=3)
@@ -183,7 +181,6 @@ def test_processes_lose_a_worker_and_go_on(tmp_path, monkeypatch, capfd):
     assert not multiprocessing.active_children()
 
 
-@compiled
 def test_a_chunk_that_kills_its_worker_is_named(tmp_path, monkeypatch, capfd):
     small_chunks(monkeypatch, 1e-9)
     experiment = own_world(tmp_path, "os._exit(9)", n_arms=3, replications=1)
@@ -196,7 +193,6 @@ def test_a_chunk_that_kills_its_worker_is_named(tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().err.count("a worker died") == 2  # and the third time it is to blame
 
 
-@compiled
 def test_a_pool_of_the_caller_is_not_rebuilt(tmp_path):
     experiment = own_world(tmp_path, "os._exit(9)", n_arms=3, replications=1)
     context = multiprocessing.get_context("spawn")
@@ -207,7 +203,7 @@ def test_a_pool_of_the_caller_is_not_rebuilt(tmp_path):
         run_study(experiment, tmp_path / "out", executor=pool, progress=False)
 
 
-@compiled
+@pytest.mark.compiled
 def test_workers_do_not_outlive_a_killed_driver(tmp_path):
     out = tmp_path / "out"
     process = driver(tmp_path, out, text(horizon=10**8, n_arms=3), jobs=2, executor="processes")
