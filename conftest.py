@@ -1,6 +1,6 @@
 """Every example in the Markdown pages and docstrings is executed, each page in an empty folder of its own.
 
-That goes for Python, and for the commands of the package in console blocks.
+That goes for Python, and in the tutorial for the commands of the package.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
+from sybil.sybil import SybilCollection
 
 
 def enter(namespace: dict[str, Any]) -> None:
@@ -44,7 +45,11 @@ def run_commands(example: Example) -> None:
 console = CodeBlockParser(language="console", evaluator=run_commands)
 markdown = PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE)
 docstrings = DocTestParser(NORMALIZE_WHITESPACE)
-pytest_collect_file = (
-    Sybil(parsers=[markdown, console], patterns=["*.md"], setup=enter, teardown=leave)
-    + Sybil(parsers=[docstrings], patterns=["*.py"], path="src", setup=enter, teardown=leave)
+around: dict[str, Any] = {"setup": enter, "teardown": leave}
+pytest_collect_file = SybilCollection(
+    [
+        Sybil(parsers=[markdown], patterns=["*.md"], excludes=["**/tutorial.md"], **around),
+        Sybil(parsers=[markdown, console], patterns=["**/tutorial.md"], **around),
+        Sybil(parsers=[docstrings], patterns=["*.py"], path="src", **around),
+    ]
 ).pytest()

@@ -8,7 +8,7 @@
 
 import typing as _typing
 
-from bothworlds import environments, errors, policies
+from bothworlds import environments, errors, policies, theory
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
@@ -102,6 +102,7 @@ __all__ = [
     "replay",
     "simulate",
     "solve",
+    "theory",
 ]
 
 

@@ -153,14 +153,16 @@ def _show(folder: Path, report: bool, figures: bool) -> None:
 def _write(study: Study, folder: Path, figures: bool) -> None:
     from bothworlds.report.figures import write_figures  # noqa: PLC0415
     from bothworlds.report.page import write_report  # noqa: PLC0415
+    from bothworlds.report.theory import bounds  # noqa: PLC0415
 
     with err.status("Writing tables and report …"):
         study.write_tables(folder / "tables")
-        page = write_report(study, folder / "report.html")
+        proved = bounds(study)
+        page = write_report(study, folder / "report.html", bounds=proved)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
         with err.status("Drawing figures …"):
-            write_figures(study, folder / "figures")
+            write_figures(study, folder / "figures", bounds=proved)
         _say(f"Figures: {folder / 'figures'}")
 
 
@@ -170,6 +172,29 @@ def schema() -> None:
     from bothworlds.experiments.schema import schema as make  # noqa: PLC0415
 
     print(json.dumps(make(), indent=2))
+
+
+# --- theory ---------------------------------------------------------------------------------------------
+
+
+@app.command()
+def conjecture(
+    folder: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write what was found, and a chart, here.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed finds the same sequences.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Of gradient ascent, per search.")] = 100,
+) -> None:
+    """Search for sequences that break the paper's open conjecture (half a minute)."""
+    from bothworlds.theory.conjecture import Found, report  # noqa: PLC0415
+
+    with err.status("Searching …") as status:
+
+        def tell(done: int, total: int, found: Found) -> None:
+            status.update(f"Searching: {done} of {total}")
+
+        text = report(folder, seed=seed, steps=steps, progress=tell)
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 # --- what there is --------------------------------------------------------------------------------------

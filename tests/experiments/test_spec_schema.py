@@ -54,6 +54,8 @@ def test_starter():
         for line in text.splitlines()
         if line.startswith(("# checkpoints", "# record", "# tell", "# mod"))
     ]
+    rest = text[text.index("# [[environment]]") :].replace("# ", "", 1).replace("\n# ", "\n")
+    assert len(parse(text + "\n" + rest).environments) == 5  # what it shows in comments works too
     given = "\n".join(options) + "\n" + text
     assert parse(given).fingerprint() == found.fingerprint()  # the defaults that it names are the defaults
 

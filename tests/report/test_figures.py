@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from bothworlds.errors import InvalidArgument
 from bothworlds.report.figures import charts, write_figures
 from bothworlds.report.study import Study
-from lab_store import POLICIES, WORLDS, FakeStudy, write_store
+from lab_store import LOGGED, POLICIES, WORLDS, FakeStudy, write_store
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +41,20 @@ def test_every_chart_in_every_format(small, tmp_path):
     assert "var(--" not in curves
 
 
-def test_names_and_titles_of_a_study_with_sweeps_and_hostile_labels(study, bounds):
-    found = dict(charts(study, bounds=bounds))
-    assert all(re.fullmatch("[a-z0-9-]+", name) for name in found)
-    assert {name.partition("-")[0] for name in found} == {
-        "scorecard", "curves", "final", "pairs", "probabilities", "sweep", "timing",
-    }  # fmt: skip
-    assert sum(name.startswith("curves") for name in found) == 8
-    assert not [name for name in found if name.startswith("final-08")]  # that log ended: nothing to draw
+def test_names_of_a_study_with_sweeps_hostile_labels_and_a_log_that_ended(tmp_path):
+    policies = (*POLICIES[:2], replace(POLICIES[2], label='<b>"../UCB1"</b>'))
+    fake = FakeStudy(policies, (WORLDS[0], replace(LOGGED, label="../../log")))
+    study = Study.load(write_store(tmp_path / "out", fake, horizons=(500,), replications=4, checkpoints=20))
+    bounds = study.curves[["cell", "round"]].assign(bound=100.0, name="Theorem 1")
+    names = [name for name, _ in charts(study, bounds=bounds)]
+    first, second = "01-bernoulli-gap-0-1", "02-log"
+    assert names == [
+        "scorecard",
+        *(f"{kind}-{first}" for kind in ("curves", "final", "pairs", "probabilities")),
+        *(f"{kind}-{second}" for kind in ("curves", "pairs", "probabilities")),
+        "sweep-policy-beta-01-bernoulli-gap-0-1-t-500",
+        "timing",
+    ]
 
 
 def test_unknown_formats_are_refused(small, tmp_path):

@@ -146,9 +146,9 @@ def test_one_policy_in_one_world_without_probabilities(tmp_path):
 
 def test_a_large_study_stays_within_the_budget(tmp_path, monkeypatch):
     study = Study.load(
-        write_store(tmp_path / "out", many(400, policies=20), horizons=(1000,), replications=2)
+        write_store(tmp_path / "out", many(200, policies=20), horizons=(1000,), replications=2)
     )
-    monkeypatch.setattr(payload_module, "PAIR_ROWS", 1000)
+    monkeypatch.setattr(payload_module, "PAIR_ROWS", 500)
     data = payload_module.payload(study)
     assert sum(len(columns["round"]) for columns in data["curves"]) <= payload_module.CURVE_POINTS
     assert len(data["shown"]) == payload_module.SHOWN

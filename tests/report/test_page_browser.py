@@ -73,7 +73,7 @@ def strokes(page, panel=0):
 def ticks(page, box, axis):
     """The labels of an axis of the first chart in a box; x comes first."""
     return page.evaluate(
-        """([box, axis]) => document.querySelector(box).querySelectorAll('.role-axis-label')[axis].textContent""",
+        "([box, i]) => document.querySelector(box).querySelectorAll('.role-axis-label')[i].textContent",
         [box, axis],
     )
 

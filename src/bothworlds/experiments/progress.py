@@ -95,17 +95,17 @@ class Display:
         elif self._enabled:
             print(text, file=sys.stderr, flush=True)
 
-    def show(self, done: int, share: float, left: float) -> None:
-        """``done`` chunks, which are a ``share`` of the work of this run; so many seconds are left."""
+    def show(self, done: int, share: float, left: float | None) -> None:
+        """``done`` chunks, which are a ``share`` of the work of this run; seconds that are left, if known."""
+        then = "kernels compile the first time" if left is None else f"about {clock(left)} left"
         if self._terminal:
             if self._bar is None:
                 self._bar = _bar(self._total)
-            self._bar.update(self._bar.task_ids[0], completed=100.0 * share, chunks=done, left=clock(left))
+            self._bar.update(self._bar.task_ids[0], completed=100.0 * share, chunks=done, left=then)
         elif time.monotonic() - self._line >= LINE_SECONDS:
             self._line = time.monotonic()
             self.say(
-                f"{100 * share:3.0f}%  {done} of {self._total} chunks, {clock(self.elapsed)} so far, "
-                f"about {clock(left)} left"
+                f"{100 * share:3.0f}%  {done} of {self._total} chunks, {clock(self.elapsed)} so far, {then}"
             )
 
     def __enter__(self) -> Display:
@@ -127,10 +127,10 @@ def _bar(total: int) -> Any:
         progress.TaskProgressColumn(),
         progress.TextColumn(f"{{task.fields[chunks]}} of {total} chunks"),
         progress.TimeElapsedColumn(),
-        progress.TextColumn("about {task.fields[left]} left"),
+        progress.TextColumn("{task.fields[left]}"),
         console=console.Console(stderr=True),
         transient=True,
     )
-    bar.add_task("", total=100.0, chunks=0, left="?")
+    bar.add_task("", total=100.0, chunks=0, left="")
     bar.start()
     return bar

@@ -280,7 +280,9 @@ class _Run:
         left = [job for n in (*self.waiting, *self.under_way.values()) for job in self.store.plan[n]]
         total = self.pace.seconds(job for number in self.missing for job in self.store.plan[number])
         share = 1.0 - self.pace.seconds(left) / total
-        remaining = self.pace.left(left, self.display.elapsed, self.crew.jobs or 1)
+        remaining = None  # until a chunk is done
+        if self.pace.worked:
+            remaining = self.pace.left(left, self.display.elapsed, self.crew.jobs or 1)
         self.display.show(len(self.store.done), share, remaining)
         taken = time.monotonic() - began
         self.next_look = began + max(TICK, 20 * taken)  # of many cells it takes time to tell
