@@ -20,7 +20,6 @@ from bothworlds.experiments.run import run_study
 from bothworlds.experiments.store import Store
 from studies import chunk_names, environment, manifest, parse, rows, small_chunks, study, text, wait_for
 
-pytestmark = pytest.mark.compiled
 pytest.importorskip("distributed", reason="needs the extra `cluster`")
 STUDY = {"horizon": 40_000, "replications": 24, "n_arms": 3}
 
@@ -88,6 +87,7 @@ def when_chunks_are_there(out, action):
     return thread
 
 
+@pytest.mark.compiled
 def test_a_worker_is_killed_in_the_middle(tmp_path, dask, whole, monkeypatch):
     small_chunks(monkeypatch, 0.05)
     first, second = dask.worker(), dask.worker()

@@ -112,7 +112,7 @@ def test_bad_arguments(tmp_path, options, said):
 
 def test_a_worker_with_other_sources_refuses():
     experiment = study()
-    work = make_work(0, [], experiment, experiment.cells())
+    work = make_work(0, [], experiment, experiment.cells(), "f")
     other = dataclasses.replace(work, identity=work.identity | {"sources": "0123"})
     with pytest.raises(WorkerError, match=r"sources: \"\w+\" there, \"0123\" here; install the same"):
         play(other)
@@ -125,7 +125,7 @@ def test_what_is_sent_is_small():
     cells = experiment.cells()
     from bothworlds.experiments.plan import Job
 
-    work = make_work(7, [Job(5, 0, 4), Job(6, 0, 4)], experiment, cells)
+    work = make_work(7, [Job(5, 0, 4), Job(6, 0, 4)], experiment, cells, "f")
     assert len(pickle.dumps(work)) < 3000
     content = play(pickle.loads(pickle.dumps(work)))
     from bothworlds.experiments import chunk
@@ -151,7 +151,7 @@ def test_stopping_ends_the_threads(tmp_path):
     crew = Threads(1)
     from bothworlds.experiments.plan import Job
 
-    future = crew.submit(make_work(0, [Job(0, 0, 1)], experiment, experiment.cells()))
+    future = crew.submit(make_work(0, [Job(0, 0, 1)], experiment, experiment.cells(), "f"))
     wait_for(future.running)
     crew.stop()
     crew.close()
@@ -160,10 +160,8 @@ def test_stopping_ends_the_threads(tmp_path):
 
 # --- processes ------------------------------------------------------------------------------------------
 
-compiled = pytest.mark.compiled
 
-
-@compiled
+@pytest.mark.compiled
 def test_processes_lose_a_worker_and_go_on(tmp_path, monkeypatch, capfd):
     small_chunks(monkeypatch, 0.05)
     experiment = study(horizon=40_000, replications=12, n_arms=3)
@@ -183,7 +181,6 @@ def test_processes_lose_a_worker_and_go_on(tmp_path, monkeypatch, capfd):
     assert not multiprocessing.active_children()
 
 
-@compiled
 def test_a_chunk_that_kills_its_worker_is_named(tmp_path, monkeypatch, capfd):
     small_chunks(monkeypatch, 1e-9)
     experiment = own_world(tmp_path, "os._exit(9)", n_arms=3, replications=1)
@@ -196,7 +193,6 @@ def test_a_chunk_that_kills_its_worker_is_named(tmp_path, monkeypatch, capfd):
     assert capfd.readouterr().err.count("a worker died") == 2  # and the third time it is to blame
 
 
-@compiled
 def test_a_pool_of_the_caller_is_not_rebuilt(tmp_path):
     experiment = own_world(tmp_path, "os._exit(9)", n_arms=3, replications=1)
     context = multiprocessing.get_context("spawn")
@@ -207,7 +203,7 @@ def test_a_pool_of_the_caller_is_not_rebuilt(tmp_path):
         run_study(experiment, tmp_path / "out", executor=pool, progress=False)
 
 
-@compiled
+@pytest.mark.compiled
 def test_workers_do_not_outlive_a_killed_driver(tmp_path):
     out = tmp_path / "out"
     process = driver(tmp_path, out, text(horizon=10**8, n_arms=3), jobs=2, executor="processes")
@@ -228,7 +224,7 @@ def test_guests_cancel_what_has_not_begun():
         gate = threading.Event()
         pool.submit(gate.wait)
         crew = Guest(pool)
-        future = crew.submit(make_work(0, [], experiment, experiment.cells()))
+        future = crew.submit(make_work(0, [], experiment, experiment.cells(), "f"))
         crew.stop()
         crew.close()
         gate.set()

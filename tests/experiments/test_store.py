@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -396,6 +397,7 @@ def test_a_lock_without_a_name(folder):
         os.close(descriptor)
 
 
+@pytest.mark.compiled
 def test_bytes_per_point(tmp_path):
     world = '[[environment]]\nkind = "minimax"\nn_arms = 10\n' + CORRUPTED.replace(
         "n_arms = 3", "n_arms = 10"
@@ -405,3 +407,21 @@ def test_bytes_per_point(tmp_path):
     points = sum(pq.read_metadata(file).num_rows for file in files)
     assert points > 3000
     assert sum(file.stat().st_size for file in files) < 40 * points
+
+
+def test_one_at_a_time(tmp_path):
+    from bothworlds._lock import exclusive
+
+    order = []
+
+    def second():
+        with exclusive(tmp_path / "lock"):
+            order.append("second")
+
+    with exclusive(tmp_path / "lock"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(0.2)
+        order.append("first")
+    thread.join(10)
+    assert order == ["first", "second"]

@@ -28,8 +28,14 @@ def missing_kernels(experiment: Experiment, cells: Iterable[Cell]) -> list[Cell]
     """One cell for each kernel that is not on disk yet."""
     seen: set[tuple[Any, ...]] = set()
     found: list[Cell] = []
-    for policy, environment in dict.fromkeys((cell.policy, cell.environment) for cell in cells):
-        horizon = experiment.horizons[0]
+    horizon = experiment.horizons[0]
+    alike = [
+        [form(entry.settings) for entry in side] for side in (experiment.policies, experiment.environments)
+    ]
+    pairs = {
+        (alike[0][cell.policy], alike[1][cell.environment]): (cell.policy, cell.environment) for cell in cells
+    }
+    for policy, environment in pairs.values():
         signature, ready = kernel_of(
             experiment.policies[policy].build(), experiment.environments[environment].build(), horizon
         )
@@ -37,6 +43,23 @@ def missing_kernels(experiment: Experiment, cells: Iterable[Cell]) -> list[Cell]
             found.append(Cell(len(found), policy, environment, horizon))
         seen.add(signature)
     return found
+
+
+def form(settings: Any) -> str:
+    """Settings without their numbers: entries that differ only by these have, as a rule, the same kernel.
+
+    >>> form({"kind": "bernoulli", "n_arms": 8, "gap": 0.1, "means": None})
+    "{'kind': 'bernoulli', 'n_arms': '#', 'gap': '#', 'means': None}"
+    """
+    return str(_without_numbers(settings))
+
+
+def _without_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return "[]"
+    return "#" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
 def shares(missing: list[Cell], jobs: int) -> list[list[Cell]]:

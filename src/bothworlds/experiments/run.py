@@ -144,7 +144,7 @@ class _Run:
         self.pace = Pace(nominal_costs(experiment, n_arms), [cell.policy for cell in self.cells])
         for about in store.done.values():
             self.pace.learn(about, now=False)
-        self.began = self.shown = time.monotonic()
+        self.began = self.next_look = time.monotonic()
 
     def whole(self) -> Summary:
         """Everything, with a record of it in the manifest."""
@@ -177,7 +177,8 @@ class _Run:
         while self.waiting or self.under_way:
             self.send()
             done, _ = wait(self.under_way, timeout=TICK, return_when=FIRST_COMPLETED)
-            lost = [future for future in done if not self.take(future)]
+            in_order = sorted(done, key=self.under_way.__getitem__)
+            lost = [future for future in in_order if not self.take(future)]
             if lost:
                 self.recover(lost)
             self.show()
@@ -191,7 +192,8 @@ class _Run:
             if alone and self.under_way:
                 return
             number = self.waiting.popleft()
-            work = make_work(number, self.store.plan[number], self.experiment, self.cells)
+            fingerprint = self.store.manifest["fingerprint"]
+            work = make_work(number, self.store.plan[number], self.experiment, self.cells, fingerprint)
             try:
                 self.under_way[self.crew.submit(work)] = number
             except self.crew.lost:  # the pool broke a moment ago: its futures tell
@@ -272,9 +274,9 @@ class _Run:
 
     def show(self) -> None:
         """How far it is, now and then."""
-        if time.monotonic() - self.shown < TICK:
+        began = time.monotonic()
+        if began < self.next_look:
             return
-        self.shown = time.monotonic()
         left = [job for n in (*self.waiting, *self.under_way.values()) for job in self.store.plan[n]]
         total = self.pace.seconds(job for number in self.missing for job in self.store.plan[number])
         share = 1.0 - self.pace.seconds(left) / total
@@ -282,6 +284,8 @@ class _Run:
         if self.pace.worked:
             remaining = self.pace.left(left, self.display.elapsed, self.crew.jobs or 1)
         self.display.show(len(self.store.done), share, remaining)
+        taken = time.monotonic() - began
+        self.next_look = began + max(TICK, 20 * taken)  # of many cells it takes time to tell
 
     def name(self, number: int) -> str:
         """A chunk, for people."""

@@ -28,7 +28,9 @@ class Work:
     """The cells are renumbered: their indices are into the experiment that is sent."""
 
 
-def make_work(number: int, jobs: Sequence[Job], experiment: Experiment, cells: Sequence[Cell]) -> Work:
+def make_work(
+    number: int, jobs: Sequence[Job], experiment: Experiment, cells: Sequence[Cell], fingerprint: str
+) -> Work:
     """A chunk, and only those policies and environments that it needs."""
     used = [cells[job.cell] for job in jobs]
     policies = sorted({cell.policy for cell in used})
@@ -49,7 +51,7 @@ def make_work(number: int, jobs: Sequence[Job], experiment: Experiment, cells: S
         )
         for cell, job in zip(used, jobs, strict=True)
     )
-    return Work(number, experiment.fingerprint(), provenance.identity(), part, tasks)
+    return Work(number, fingerprint, provenance.identity(), part, tasks)
 
 
 def play(work: Work, stop: threading.Event | None = None) -> bytes:
