@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bothworlds.simplex.growth import bend, growth
-from bothworlds.simplex.regularizers.base import Constants, Regularizer, height, potential, reach, respond, rise, slope, spread
+from bothworlds.simplex.regularizers.base import (
+    Constants,
+    Regularizer,
+    height,
+    potential,
+    reach,
+    respond,
+    rise,
+    slope,
+    spread,
+)
 
 
 class LogBarrierParameters(NamedTuple):
