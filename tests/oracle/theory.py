@@ -64,7 +64,19 @@ def minimiser(parts, barrier, losses, rates, arms, total, n_arms):
 
 
 def account(
-    parts, n_arms, horizon, barrier, theta, alpha, arms, losses, optimal, epsilon, *, explore=None, fixed=False
+    parts,
+    n_arms,
+    horizon,
+    barrier,
+    theta,
+    alpha,
+    arms,
+    losses,
+    optimal,
+    epsilon,
+    *,
+    explore=None,
+    fixed=False,
 ):
     """A dictionary of lists, one entry per round. ``explore``: the power in g ∝ p^explore, if decoupled."""
     with mp.workdps(step.DIGITS):
@@ -73,7 +85,7 @@ def account(
         barrier, theta = mp.mpf(barrier), mp.mpf(theta)
         clip, power = mp.mpf(1) / horizon, 1 - 2 * mp.mpf(alpha)
         names = "total benchmark suboptimal stability penalty optimal residual gap regret preprocessing"
-        out = {name: [] for name in names.split() + ["U", "V", "K", "p", "q", "p_bar", "p_tilde"]}
+        out = {name: [] for name in [*names.split(), "U", "V", "K", "p", "q", "p_bar", "p_tilde"]}
 
         def rates_after(sums):
             return [theta * mp.sqrt(1 + (0 if fixed else s)) for s in sums]

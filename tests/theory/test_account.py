@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import numpy as np
@@ -65,9 +66,7 @@ def exact(name, arms, losses, epsilon):
 def test_every_term_agrees_with_60_digits(name):
     arms, losses = history(6)
     losses[2] = 0.0
-    mine = account(
-        RUNS[name][0], n_arms=N_ARMS, horizon=HORIZON, arms=arms, losses=losses, optimal=OPTIMAL
-    )
+    mine = account(RUNS[name][0], n_arms=N_ARMS, horizon=HORIZON, arms=arms, losses=losses, optimal=OPTIMAL)
     theirs = exact(name, arms, losses, mine.epsilon)
     for term, values in mine.terms.items():
         # "optimal" and "preprocessing" are differences: exact relative to what they are differences of
@@ -90,12 +89,12 @@ def test_steps_of_1e_minus_9_are_exact(name):
     """With losses of 1e-9 in a late round nothing moves by more than 1e-8, and no digit is lost."""
     arms, losses = history(8)
     losses[4:] = [1e-9, 3e-10, 0.0, 2e-9]
-    mine = account(
-        RUNS[name][0], n_arms=N_ARMS, horizon=HORIZON, arms=arms, losses=losses, optimal=OPTIMAL
-    )
+    mine = account(RUNS[name][0], n_arms=N_ARMS, horizon=HORIZON, arms=arms, losses=losses, optimal=OPTIMAL)
     theirs = exact(name, arms, losses, mine.epsilon)
     for term in ("total", "benchmark", "suboptimal", "stability", "penalty", "residual", "gap"):
-        np.testing.assert_allclose(mine.terms[term], np.array(theirs[term], float), rtol=1e-8, err_msg=term)
+        np.testing.assert_allclose(
+            mine.terms[term], np.array(theirs[term], float), rtol=1e-8, atol=1e-40, err_msg=term
+        )
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -108,7 +107,9 @@ def test_fixed_rates_and_tiny_losses_move_by_1e_minus_9():
     assert 1e-11 < moved.max() < 2e-8
     theirs = exact("inf", arms, losses, mine.epsilon)
     for term in ("total", "benchmark", "suboptimal", "stability", "residual"):
-        np.testing.assert_allclose(mine.terms[term], np.array(theirs[term], float), rtol=1e-8, err_msg=term)
+        np.testing.assert_allclose(
+            mine.terms[term], np.array(theirs[term], float), rtol=1e-8, atol=1e-40, err_msg=term
+        )
 
 
 @pytest.mark.parametrize("distance", [1e-15, 1e-9, 1e-3, 0.3, 5.0])
@@ -153,7 +154,7 @@ def test_divergences_at_the_edge():
     assert divergence([0.0, 1.0], [0.0, 1.0], bw.Shannon()) == 0.0
     assert divergence(0.3, 0.3, bw.Shannon()) == 0.0
     assert divergence([[0.2, 0.8], [0.5, 0.5]], [0.5, 0.5], bw.Shannon()).shape == (2,)
-    for bad in ({"x": [math.nan, 1.0]}, {"rates": -1.0}, {"y": [[0.1], [0.2], [0.3]]}):
+    for bad in ({"x": [math.nan, 1.0]}, {"rates": -1.0}, {"y": [0.1, 0.2, 0.3]}):
         with pytest.raises(InvalidArgument, match=r"must"):
             divergence(**{"x": [0.2, 0.8], "y": [0.5, 0.5], "regularizer": bw.Shannon(), **bad})
     with pytest.raises(InvalidArgument, match="regularizer must be"):
@@ -199,9 +200,8 @@ def test_what_an_account_holds():
 
 @pytest.mark.usefixtures("interpreted")
 def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
-    from bothworlds.simulate import replay as module
-
-    monkeypatch.setitem(module._replay.__dict__, "compiled", module._replay.py_func)
+    kernel = importlib.import_module("bothworlds.simulate.replay")._replay
+    monkeypatch.setitem(kernel.__dict__, "compiled", kernel.py_func)
     trace = bw.replay(bw.TsallisINF(), n_arms=3, horizon=20, arms=play.arms, losses=play.losses)
     a, b = account(trace, optimal=[0]), play()
     for term in a.terms:
@@ -209,7 +209,9 @@ def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
     np.testing.assert_array_equal(a.p, trace.p)
     with pytest.raises(InvalidArgument, match="leave out horizon"):
         account(trace, optimal=[0], horizon=20)
-    shuffled = bw.Trace(trace.policy, 3, 20, trace.arms[::-1], trace.losses, trace.p, trace.rates, trace.estimates)
+    shuffled = bw.Trace(
+        trace.policy, 3, 20, np.roll(trace.arms, 1), trace.losses, trace.p, trace.rates, trace.estimates
+    )
     with pytest.raises(InvalidArgument, match="was the feedback delayed"):
         account(shuffled, optimal=[0])
 
@@ -230,7 +232,10 @@ def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
         ({"losses": [2.0] * 5}, r"losses\[0\] must be finite and at least 0 and at most 1"),
         ({"arms": None}, "account needs n_arms, arms and losses, or a Trace"),
         ({"epsilon": 1.0}, "epsilon must be a finite number at least 0 and below 1"),
-        ({"policy": bw.UCB1()}, "policy must play an FTRL minimiser, got UCB1.*decoupled-tsallis-inf.*tsallis-inf"),
+        (
+            {"policy": bw.UCB1()},
+            "policy must play an FTRL minimiser, got UCB1.*decoupled-tsallis-inf.*tsallis-inf",
+        ),
         ({"policy": bw.LBINFV()}, "policy must play an FTRL minimiser"),
         ({"policy": "tsallis-inf"}, "policy must be a policy"),
         (
@@ -252,7 +257,7 @@ def test_bad_input(changed, message):
 def test_arms_without_probability_take_no_part():
     """Shannon entropy without a barrier underflows: the identities hold all the same, with finite terms."""
     policy = light(bw.Shannon(), 0.002, 0.5, 0.0)
-    a = play(policy, arms=[0, 1, 1, 1, 1], losses=[1.0, 0.0, 1.0, 0.5, 1.0], optimal=[1])
+    a = play(policy, arms=[0, 1, 1, 1], losses=[1.0, 0.0, 1.0, 0.5], optimal=[1])
     assert (a.p[1:, 0] == 0.0).all()
     t = a.terms
     assert all(np.isfinite(values).all() for values in t.values())

@@ -81,38 +81,21 @@ def require_divergence(regularizer: Any) -> Any:
     return parameters
 
 
-def profile(regularizer: Regularizer, p: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """ψ(p), ψ'(p) and ψ''(p), for positive numbers in an array of any shape."""
-    points = np.ascontiguousarray(p, dtype=np.float64)
-    out = np.empty((3, points.size))
-    _profile(require_divergence(regularizer), points.ravel(), out)
-    first, second, third = (row.reshape(points.shape) for row in out)
-    return first, second, third
+def profile_of(parameters: Any, p: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """ψ(p), ψ'(p) and ψ''(p) of a regularizer's parameters, for positive numbers in an array of any shape."""
+    out = np.empty((3, p.size))
+    _profile(parameters, np.ascontiguousarray(p).ravel(), out)
+    value, first, second = (row.reshape(p.shape) for row in out)
+    return value, first, second
 
 
-def divergences(
-    x: ArrayLike,
-    y: ArrayLike,
-    regularizer: Regularizer,
-    *,
-    rates: ArrayLike = 1.0,
-    earlier: ArrayLike | None = None,
-    log_barrier: float = 0.0,
+def divergences_of(
+    parameters: Any, x: FloatArray, y: FloatArray, later: FloatArray, earlier: FloatArray, log_barrier: float
 ) -> FloatArray:
-    """The terms, one per arm, that :func:`divergence` sums up; any shapes that broadcast together."""
-    parameters = require_divergence(regularizer)
-    barrier = _check.number("log_barrier", log_barrier, at_least=0.0)
-    before = rates if earlier is None else earlier
-    try:
-        arrays = np.broadcast_arrays(*(np.asarray(part, dtype=np.float64) for part in (x, y, rates, before)))
-    except (TypeError, ValueError):
-        raise InvalidArgument("x, y, rates and earlier must be numbers in shapes that fit together") from None
-    for name, array in zip(("x", "y", "rates", "earlier"), arrays, strict=True):
-        if not (np.isfinite(array) & (array >= 0.0)).all():
-            raise InvalidArgument(f"{name} must hold finite numbers that are at least 0, got {array!r}")
-    out = np.empty(arrays[0].shape)
-    flat = (np.ascontiguousarray(array).ravel() for array in arrays)
-    _divergences(parameters, *flat, barrier, out.ravel())
+    """The skewed divergence, arm by arm, of a regularizer's parameters; all arrays of one shape."""
+    out = np.empty(x.shape)
+    a, b, c, d = (np.ascontiguousarray(array).ravel() for array in (x, y, later, earlier))
+    _divergences(parameters, a, b, c, d, log_barrier, out.ravel())
     return out
 
 
@@ -132,9 +115,9 @@ def divergence(
         D^{t,t+1}(x, y) = φ^t(x) − φ^{t+1}(y) − <∇φ^{t+1}(y), x − y>
                         = D^{t+1}(x, y) − Σ_i (γ_i^{t+1} − γ_i^t) ψ(x_i) ,
 
-    and with γ^t = γ^{t+1} the plain one. It is computed from w = log(x/y) by series, expm1 and log1p: relative
-    error below 1e-12 however close x and y are, where the first line has no digit left at x/y − 1 = 1e-9. (The
-    skewed one may be a difference, and even negative: for the log-barrier ψ ≥ 0.)
+    and with γ^t = γ^{t+1} the plain one. It is computed from w = log(x/y) by series, expm1 and log1p:
+    relative error below 1e-12 however close x and y are, where the first line has no digit left at x/y
+    − 1 = 1e-9. (The skewed one may be a difference, and even negative: for the log-barrier ψ ≥ 0.)
 
     Parameters
     ----------
@@ -162,8 +145,17 @@ def divergence(
     >>> bw.theory.divergence([0.2, 0.8], [0.3, 0.7], bw.Shannon(), rates=2.0, earlier=1.0, log_barrier=0.5)
     1.58...
     """
-    terms = divergences(x, y, regularizer, rates=rates, earlier=earlier, log_barrier=log_barrier)
-    if terms.ndim == 0:
-        return float(terms)
-    total = terms.sum(axis=-1)
+    parameters = require_divergence(regularizer)
+    barrier = _check.number("log_barrier", log_barrier, at_least=0.0)
+    before = rates if earlier is None else earlier
+    try:
+        arrays = np.broadcast_arrays(*(np.asarray(part, dtype=np.float64) for part in (x, y, rates, before)))
+    except (TypeError, ValueError):
+        raise InvalidArgument("x, y, rates and earlier must be numbers in shapes that fit together") from None
+    for name, array in zip(("x", "y", "rates", "earlier"), arrays, strict=True):
+        if not (np.isfinite(array) & (array >= 0.0)).all():
+            raise InvalidArgument(f"{name} must hold finite numbers that are at least 0, got {array!r}")
+    a, b, late, early = arrays
+    terms = divergences_of(parameters, a, b, late, early, barrier)
+    total = terms.sum(axis=-1) if terms.ndim else terms
     return float(total) if total.ndim == 0 else total

@@ -1,8 +1,9 @@
 """e^x − 1, e^x − 1 − x and log(x/y) with all their digits, which is what divergences are made of.
 
 With w = log(x/y), every divergence here is a combination of ``bend``: x/y − 1 − log(x/y) = bend(w) for the
-log-barrier, x·bend(−w) for Shannon entropy, y^β/(1−β)·(β·bend(w) − bend(βw)) for Tsallis entropy. The textbook
-form subtracts numbers of order 1 to get one of order w², and for w = 1e-9 there is nothing left of it.
+log-barrier, x·bend(−w) for Shannon entropy, y^β/(1−β)·(β·bend(w) − bend(βw)) for Tsallis entropy. The
+textbook form subtracts numbers of order 1 to get one of order w², and for w = 1e-9 there is nothing
+left of it.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class Account:
     growths:
         γ^{t+1} − γ^t for t = 1 … n, exact where the difference of rounded rates is not.
     multipliers:
-        λ_U, λ_V, λ_K of rounds 1 … n under ``"U"``, ``"V"``, ``"K"``: ∇φ^{t+1}(p̄) = ∇φ^t(p^t) − ℓ̂^t + λ_U on U,
-        and so on; λ_K is that of p^{t+1}, for a decoupled policy of p̃^{t+1}.
+        λ_U, λ_V, λ_K of rounds 1 … n under ``"U"``, ``"V"``, ``"K"``: ∇φ^{t+1}(p̄) = ∇φ^t(p^t) − ℓ̂^t +
+        λ_U on U, and so on; λ_K is that of p^{t+1}, for a decoupled policy of p̃^{t+1}.
     terms:
         Arrays of length n by name, see :func:`account`.
     epsilon:
@@ -98,12 +98,14 @@ class Account:
     @cached_property
     def s1(self) -> FloatArray:
         """S₁(1) up to each round, √(Σ_τ Σ_V p_i^τ); S₁(x) is √x times that."""
-        return np.sqrt(np.cumsum(self.p[:-1, self.suboptimal].sum(axis=1)))
+        sums: FloatArray = np.cumsum(self.p[:-1, self.suboptimal].sum(axis=1))
+        return np.sqrt(sums)
 
     @cached_property
     def s2(self) -> FloatArray:
         """S₂(1) up to each round, Σ_V √(Σ_τ p_i^τ); S₂(x) is √x times that."""
-        return np.sqrt(np.cumsum(self.p[:-1, self.suboptimal], axis=0)).sum(axis=1)
+        roots = np.sqrt(np.cumsum(self.p[:-1, self.suboptimal], axis=0))
+        return np.asarray(roots.sum(axis=1))
 
     def total(self, name: str) -> float:
         """A term summed over all rounds."""
@@ -126,28 +128,30 @@ def account(
     p̄^{t+1} what becomes of p^t if weight moves inside U and inside V but not between them. With skewed
     divergences D^{t,t+1}(x, y) = φ^t(x) − φ^{t+1}(y) − <∇φ^{t+1}(y), x − y>, every round satisfies
 
-        D^{t,t+1}(p^t, p^{t+1}) − D_U^{t,t+1}(q^t, q^{t+1})                      total − benchmark
-            = D_V^{t,t+1}(p^t, p̄^{t+1})                                          suboptimal = stability + penalty
-            + D_U^{t,t+1}(p^t, p̄^{t+1}) − D_U^{t,t+1}(q^t, q^{t+1})              optimal, never positive
-            + D^{t+1}(p̄^{t+1}, p^{t+1})                                          residual ,
+        D^{t,t+1}(p^t, p^{t+1}) − D_U^{t,t+1}(q^t, q^{t+1})          total − benchmark
+            = D_V^{t,t+1}(p^t, p̄^{t+1})                              suboptimal = stability + penalty
+            + D_U^{t,t+1}(p^t, p̄^{t+1}) − D_U^{t,t+1}(q^t, q^{t+1})  optimal, never positive
+            + D^{t+1}(p̄^{t+1}, p^{t+1})                              residual ,
 
     and what is left of the estimated regret against q̃^t = (1−ε)q^t + ε·1_V/#V is the cost of preprocessing:
 
-        <ℓ̂^t, p^t − q̃^t> = (total − benchmark) + preprocessing                    regret .
+        <ℓ̂^t, p^t − q̃^t> = (total − benchmark) + preprocessing        regret .
 
     For a decoupled policy the appendix's variant is used: p̄_V with φ^t, p̃^{t+1} with φ̃^t = φ_V^t + φ_U^{t+1},
-    suboptimal D_V^t(p^t, p̄) + φ_V^t(p^{t+1}) − φ_V^{t+1}(p^{t+1}), residual D^{t̃}(p̄, p̃). The equation is then an
-    inequality ≤ whose slack is exactly ``gap`` = D^{t̃}(p^{t+1}, p̃^{t+1}). For other policies gap is 0.
+    suboptimal D_V^t(p^t, p̄) + φ_V^t(p^{t+1}) − φ_V^{t+1}(p^{t+1}), residual D^{t̃}(p̄, p̃). The
+    equation is then an inequality ≤ whose slack is exactly ``gap`` = D^{t̃}(p^{t+1}, p̃^{t+1}). For
+    other policies gap is 0.
 
     Parameters
     ----------
     policy:
-        A policy that plays an FTRL minimiser: FTRL with any regularizer, rates and estimator, TsallisINF, INF,
-        DecoupledTsallisINF, LightBarrier, EXP3, EXP3IX, ITH22, BroadOMD, TsallisINFOracle, Avner. Or a
-        :class:`Trace` of one, from ``replay`` or ``simulate(..., trace=True)``; then only ``optimal`` is needed.
-        The equations hold for any estimator, since all they use is that the sums grow by ℓ̂; that the
-        expectation of ``regret`` is regret needs an unbiased one (all but implicit exploration), and that
-        optimal ≤ 0 needs rates that never fall (LightBarrier's may).
+        A policy that plays an FTRL minimiser: FTRL with any regularizer, rates and estimator,
+        TsallisINF, INF, DecoupledTsallisINF, LightBarrier, EXP3, EXP3IX, ITH22, BroadOMD,
+        TsallisINFOracle, Avner. Or a :class:`Trace` of one, from ``replay`` or ``simulate(...,
+        trace=True)``; then only ``optimal`` is needed. The equations hold for any estimator, since all
+        they use is that the sums grow by ℓ̂; that the expectation of ``regret`` is regret needs an
+        unbiased one (all but implicit exploration), and that optimal ≤ 0 needs rates that never fall
+        (LightBarrier's may).
     optimal:
         U: at least one arm, and not all of them.
     n_arms, horizon, arms, losses:
@@ -196,13 +200,80 @@ def account(
     if epsilon is None:
         epsilon = 0.0 if decoupled else 1.0 / (horizon or max(2, arm_array.size))
     epsilon = _check.number("epsilon", epsilon, at_least=0.0, below=1.0)
-    book, terms = _keep(policy, params, arm_array, loss_array, order, m, epsilon)
+    book, terms = _keep(policy, params, arm_array, loss_array[:, None], order, m, epsilon)
     if trace is not None and not np.array_equal(trace.p, book[:, P]):
         raise InvalidArgument(
-            "the trace must be of feedback that came at once: this policy did not play what its history in order "
-            "makes it play; was the feedback delayed?"
+            "the trace must be of feedback that came at once: this policy did not play what its history, "
+            "in order, makes it play; was the feedback delayed?"
         )
     return _account(policy, n_arms, horizon, arm_array, loss_array, order, m, book, terms, epsilon, params)
+
+
+PARTS = ("stability", "penalty", "optimal", "residual", "preprocessing")
+
+
+def where_did_the_regret_go(account: Account, *, points: int = 200) -> list[dict[str, Any]]:
+    """The estimated regret Σ_τ <ℓ̂^τ, p^τ − q̃^τ> up to some rounds, in the five parts that add up to it.
+
+    For a decoupled policy the gap is taken off the residual part, so that the parts still add up.
+
+    Parameters
+    ----------
+    account:
+        What :func:`account` returned.
+    points:
+        About how many rounds to keep, evenly spread; the last is always among them.
+
+    Returns
+    -------
+    list of dict
+        ``round``, ``part`` (stability, penalty, optimal, residual, preprocessing) and ``regret``: plain
+        rows for a table or a stacked chart.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> a = bw.theory.account(bw.TsallisINF(), n_arms=2, arms=[0, 1, 1], losses=[1.0, 0.0, 1.0], optimal=[0])
+    >>> rows = bw.theory.where_did_the_regret_go(a)
+    >>> last = [row for row in rows if row["round"] == 3]
+    >>> [row["part"] for row in last]
+    ['stability', 'penalty', 'optimal', 'residual', 'preprocessing']
+    >>> abs(sum(row["regret"] for row in last) - a.total("regret")) < 1e-12
+    True
+    """
+    points = _check.integer("points", points, at_least=1)
+    n = len(account)
+    kept = np.unique(np.ceil(np.linspace(0, n, min(points, n) + 1)[1:]).astype(int))
+    terms = {**account.terms, "residual": account.terms["residual"] - account.terms["gap"]}
+    sums = {part: np.cumsum(terms[part]) for part in PARTS}
+    return [
+        {"round": int(t), "part": part, "regret": float(sums[part][t - 1])} for t in kept for part in PARTS
+    ]
+
+
+def account_game(
+    policy: Policy,
+    *,
+    wishes: IntArray,
+    table: FloatArray,
+    uniforms: FloatArray,
+    optimal: ArrayLike,
+    epsilon: float | None = None,
+) -> Account:
+    """The account of a game that is played as it is written: wishes are arms or DRAWN, RAREST, LIKELIEST.
+
+    ``table`` holds the losses (rounds × arms) and ``uniforms`` (rounds × 2) what DRAWN draws with; the
+    policy is told that the horizon is the length of the table.
+    """
+    horizon, n_arms = table.shape
+    params = _require_accountable(policy, n_arms, horizon)
+    order, m = _sides(optimal, n_arms)
+    if epsilon is None:
+        epsilon = 0.0 if isinstance(params, DecoupledParameters) else 1.0 / horizon
+    arms = wishes.astype(np.int64)
+    book, terms = _keep(policy, params, arms, table, order, m, epsilon, uniforms)
+    losses = table[np.arange(horizon), arms]
+    return _account(policy, n_arms, horizon, arms, losses, order, m, book, terms, epsilon, params)
 
 
 def accountable() -> list[str]:
@@ -255,8 +326,8 @@ def _sides(optimal: Any, n_arms: int) -> tuple[IntArray, int]:
         )
     if inside.size == n_arms:
         raise InvalidArgument(
-            f"optimal must leave out at least one of the {n_arms} arms, got all: without sub-optimal arms every "
-            "term is zero"
+            f"optimal must leave out at least one of the {n_arms} arms, got all: without sub-optimal "
+            "arms every term is zero"
         )
     inside = np.sort(inside)
     outside = np.setdiff1d(np.arange(n_arms), inside)
@@ -271,9 +342,11 @@ def _keep(
     order: IntArray,
     m: int,
     epsilon: float,
+    uniforms: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """All pages, arms in their own order, and all terms."""
+    """All pages, arms in their own order, and all terms. Wishes in ``arms`` are fulfilled in place."""
     n, n_arms = arms.size, order.size
+    drawn = np.empty((1, 2)) if uniforms is None else uniforms
     size = 8.0 * n * (n_arms * len(PAGE) + len(TERMS))
     if size > MEMORY:
         raise InvalidArgument(f"the account of this run would need {size / 1e9:.0f} GB; shorten the history")
@@ -281,7 +354,7 @@ def _keep(
     pages, pad = np.zeros((2, len(PAGE), n_arms)), np.empty((N_PAD, n_arms))
     decoupled = isinstance(params, DecoupledParameters)
     outcome, t = keep_book(
-        *(params, init(params), arms, losses[:, None], np.empty((1, 2)), order, m, decoupled, epsilon),
+        *(params, init(params), arms, losses, drawn, order, m, decoupled, epsilon),
         *(pages, pad, book, terms),
     )
     if outcome == IMPOSSIBLE:
@@ -291,8 +364,8 @@ def _keep(
         )
     if outcome == RESTARTED:
         raise InvalidArgument(
-            f"horizon must be given, or the history end earlier: {policy!r} forgets everything in round {t + 1}, "
-            "and no decomposition holds across a restart"
+            f"horizon must be given, or the history end earlier: {policy!r} forgets everything "
+            f"in round {t + 1}, and no decomposition holds across a restart"
         )
     if outcome == UNSOLVED:
         raise SolverError(f"no account of {policy!r} was found in round {t + 1}; please report this history")

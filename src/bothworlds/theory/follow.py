@@ -1,14 +1,15 @@
 """From one minimiser to the next: the change itself, not the difference of two rounded points.
 
-Let x be the minimiser for losses L and rates γ, and x' that for L + ℓ and γ' over the same mass, and let λ be the
-change of the Lagrange multiplier: ∇φ'(x') = ∇φ(x) − ℓ + λ·1. With the depths v = −log x and u = v' − v,
+Let x be the minimiser for losses L and rates γ, and x' that for L + ℓ and γ' over the same mass, and
+let λ be the change of the Lagrange multiplier: ∇φ'(x') = ∇φ(x) − ℓ + λ·1. With the depths v = −log x
+and u = v' − v,
 
     γ'_i [h(v_i + u_i) − h(v_i)] + (C/x_i)·(e^{u_i} − 1) = b_i − λ ,     b_i = ℓ_i − (γ'_i − γ_i)·h(v_i),
 
     Σ_i x_i (e^{−u_i} − 1) = 0 .
 
-Both equations hold between small quantities. Newton on them gives u and λ to nearly full *relative* precision,
-where log(x/x') of two rounded points has an absolute error of 1e-16: nothing, if u = 1e-17.
+Both equations hold between small quantities. Newton on them gives u and λ to nearly full *relative*
+precision, where log(x/x') of two rounded points has an absolute error of 1e-16: nothing, if u = 1e-17.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ from bothworlds.simplex.regularizers.base import height, potential, reach, rise,
 NOTHING = 1e-300  # arms with less have underflowed (Shannon entropy without a barrier): they take no part
 SETTLED = 1e-11  # a Newton step this small (relative to u, if that exceeds 1) leaves an error of order 1e-22
 PASSES = 40
+DIVERGED = 700.0  # from NOTHING to everything
+HUGE = 1e307
+
+
+@kernel
+def decay(u: float) -> float:
+    """e^{−u}; where u is far below 0, 1 + (e^u − 1) would have lost it."""
+    return math.exp(-u) if u < -1.0 else 1.0 / (1.0 + growth(u))
 
 
 @kernel
@@ -41,7 +50,7 @@ def guess(x: FloatArray, target: FloatArray, u: FloatArray) -> None:
 def guess_deep(
     regularizer: Any, x: float, height: float, rate: float, push: float, log_barrier: float
 ) -> float:
-    """u of an arm on its way to nothing, at or a little beyond the root: Newton from below would overshoot."""
+    """u of an arm on its way to nothing, at or beyond the root: Newton from below would overshoot."""
     y = rate * height + push + log_barrier / x
     depth = reach(regularizer, y / rate)
     if log_barrier > 0.0:
@@ -79,7 +88,7 @@ def follow(
                 continue
             change, steepness = rise(regularizer, x[i], heights[i], u[i])
             gain = growth(u[i])
-            left = 1.0 / (1.0 + gain)
+            left = decay(u[i])
             lost = gain * left if gain < 1e300 else 1.0  # 1 − e^{−u}
             defect = push[i] - multiplier - rates[i] * change
             steepness *= rates[i]
@@ -87,6 +96,8 @@ def follow(
                 barrier = log_barrier / x[i]
                 defect -= barrier * gain
                 steepness += barrier * (1.0 + gain)
+            if not steepness < HUGE:
+                return multiplier, False
             softness[i] = 1.0 / steepness
             steps[i] = defect * softness[i]
             missing += x[i] * (left * steps[i] + lost)
@@ -99,6 +110,8 @@ def follow(
         for i in range(x.size):
             step = steps[i] - shift * softness[i]
             u[i] += step
+            if not u[i] > -DIVERGED:
+                return multiplier, False
             largest = max(largest, abs(step) / max(1.0, abs(u[i])))
         if largest <= SETTLED:
             return multiplier, True
@@ -132,7 +145,10 @@ def raised(regularizer: Any, x: FloatArray, heights: FloatArray, u: FloatArray, 
     for i in range(x.size):
         out[i] = 0.0
         if x[i] >= NOTHING:
-            out[i] = heights[i] + rise(regularizer, x[i], heights[i], u[i])[0]
+            if u[i] < -1.0:  # h falls by orders of magnitude: nothing of it may be left in a difference
+                out[i] = height(regularizer, x[i] * decay(u[i]))
+            else:
+                out[i] = heights[i] + rise(regularizer, x[i], heights[i], u[i])[0]
 
 
 @kernel

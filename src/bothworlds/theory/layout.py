@@ -41,3 +41,4 @@ N_PAD = ROOM + 2
 
 # What may stand for an arm in a history: draw it from the policy, or let an adversary who sees p choose it.
 DRAWN, RAREST, LIKELIEST = -1, -2, -3
+RARE = 1e-6

@@ -1,9 +1,11 @@
-"""The compiled ledger: a policy along a history, and every term of its regret decomposition in every round."""
+"""The compiled ledger: a policy along a history, and every term of its regret in every round."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
 from bothworlds.policies.base import act, observation_weight, update
@@ -29,6 +31,7 @@ from bothworlds.theory.layout import (
     PUSH,
     Q_HEIGHTS,
     Q_POTENTIALS,
+    RARE,
     RAREST,
     RATES,
     REGRET,
@@ -43,7 +46,7 @@ from bothworlds.theory.moves import account_round, copy, move_benchmark, place
 
 @generic
 def machine(params: Any) -> Any:
-    """The FTRL machine inside a policy's parameters: itself, or that which a decoupled policy exploits with."""
+    """The FTRL machine inside a policy's parameters: itself, or that of a decoupled policy."""
     return params
 
 
@@ -163,10 +166,11 @@ def choose(params: Any, state: Any, p: FloatArray, wish: int, uniforms: FloatArr
         return wish
     if wish == DRAWN:
         return act(params, state, uniforms)[1]
-    best = 0
-    for i in range(1, p.size):
-        if (p[i] < p[best]) if wish == RAREST else (p[i] > p[best]):
-            best = i
+    best = int(np.argmax(p))
+    if wish == RAREST:  # among those that are played at all: an arm of 1e-30 cannot be hit twice
+        for i in range(p.size):
+            if RARE < p[i] < p[best]:
+                best = i
     return best
 
 
@@ -188,8 +192,8 @@ def keep_book(
 ) -> tuple[int, int]:
     """Play the history; return how it ended and in which round (counted from 0).
 
-    ``losses`` has a row for every round with one number, or one for each arm. Wishes in ``arms`` are replaced by
-    arms; DRAWN takes its row of ``uniforms``. ``pages`` and ``pad`` are scratch.
+    ``losses`` has a row for every round with one number, or one for each arm. Wishes in ``arms`` are
+    replaced by arms; DRAWN takes its row of ``uniforms``. ``pages`` and ``pad`` are scratch.
     """
     inner, within = machine(params), machine_state(params, state)
     reg, barrier, scalars = inner.regularizer, inner.log_barrier, within.scalars

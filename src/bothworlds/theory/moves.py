@@ -10,6 +10,7 @@ from bothworlds.simplex.growth import growth
 from bothworlds.simplex.kernel import FAILED, solve_step
 from bothworlds.theory.follow import (
     NOTHING,
+    decay,
     follow,
     from_end,
     from_start,
@@ -130,7 +131,7 @@ def move_benchmark(
     m: int,
     hint: float,
 ) -> tuple[float, bool]:
-    """From q^t to q^{t+1}, and D_U^{t,t+1}(q^t, q^{t+1}); returns the multiplier, of which ``hint`` is a guess."""
+    """From q^t to q^{t+1}, and D_U^{t,t+1}(q^t, q^{t+1}); ``hint`` guesses the multiplier."""
     q, new, rates, growths = page[Q, :m], after[Q, :m], after[RATES, :m], page[GROWTHS, :m]
     u, end, heights = pad[U, :m], pad[END_HEIGHTS, :m], pad[Q_HEIGHTS, :m]
     copy(q, new)
@@ -210,7 +211,7 @@ def move_to(
             reg, barrier, pad, first, last, p, heights, rates, at - level, u, out_heights
         )
     for i in range(p.size):
-        out[i] = p[i] / (1.0 + growth(u[i]))
+        out[i] = p[i] * decay(u[i])
     return multiplier, found and settled
 
 

@@ -95,7 +95,7 @@ def _(
 def _(regularizer: TsallisParameters, p: float) -> float:
     if regularizer.beta == 0.5:
         return regularizer.factor / math.sqrt(p)
-    return regularizer.factor * p ** (regularizer.beta - 1.0)
+    return float(regularizer.factor * p ** (regularizer.beta - 1.0))
 
 
 @potential.register(TsallisParameters)
