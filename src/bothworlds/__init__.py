@@ -6,7 +6,7 @@
 >>> bandit.update(pull, reward=1.0)
 """
 
-from bothworlds import environments, errors, policies
+from bothworlds import environments, errors, policies, theory
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
@@ -96,4 +96,5 @@ __all__ = [
     "replay",
     "simulate",
     "solve",
+    "theory",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,17 @@ from bothworlds.policies.rates import RUNNING
 from bothworlds.simplex.growth import growth
 from bothworlds.simplex.regularizers.base import height, potential, reach, rise, slope, spread
 from bothworlds.simplex.regularizers.shannon import entropy_spread
-from bothworlds.theory import lemmas, rich_table, table, universal, verify, where_did_the_regret_go
-from bothworlds.theory.account import account_game
+from bothworlds.theory import (
+    lemma_table,
+    lemmas,
+    rich_lemma_table,
+    universal,
+    verify,
+    where_did_the_regret_go,
+)
+from bothworlds.theory.accounts import account_game
 from bothworlds.theory.finding import ROUNDING
-from bothworlds.theory.verify import LEMMAS, games, play, smallest_barrier
+from bothworlds.theory.verification import LEMMAS, games, play, smallest_barrier
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 ROUNDS = 24
@@ -51,7 +59,9 @@ def verdicts(policy, rounds=ROUNDS):
 )
 def test_all_lemmas_hold(policy):
     rows = verdicts(policy)
-    assert all(row.holds for row in rows.values()), table([row for row in rows.values() if not row.holds])
+    assert all(row.holds for row in rows.values()), lemma_table(
+        [row for row in rows.values() if not row.holds]
+    )
     assert {"decomposition", "ito-lemma-16", "optimal-arms", "multipliers", "unbiased"} <= rows.keys()
     theorem = isinstance(policy, bw.FTRL) and policy.constants == "paper"
     assert ("multiplicative-relation" in rows) == theorem
@@ -107,7 +117,7 @@ def test_the_wrong_linear_term_breaks_the_optimal_arms_and_nothing_else():
     rows = verdicts(policy)
     assert not rows["optimal-arms"].holds
     assert rows["optimal-arms"].margin < -1e-3
-    assert "WrongShannon" in table([rows["optimal-arms"]])
+    assert "WrongShannon" in lemma_table([rows["optimal-arms"]])
     right = bw.FTRL(bw.Shannon(), log_barrier=0.01, theta=1.0, alpha=1.0)
     assert verdicts(right)["optimal-arms"].holds
     for name in ("decomposition", "suboptimal-arms", "ito-lemma-16", "preprocessing", "multipliers"):
@@ -252,10 +262,13 @@ def test_the_smallest_barrier_is_where_the_relation_starts_to_fail():
 
 def test_tables_and_names():
     rows = verify(policies=[bw.TsallisINF()], rounds=8, search=False)
-    text = table(rows)
+    text = lemma_table(rows)
     assert text.splitlines()[0].split()[:2] == ["lemma", "verdict"]
+    page = (Path(__file__).parents[2] / "docs" / "proof.md").read_text(encoding="utf-8")
+    for name in {row.lemma for row in rows} | {lemma.name for lemma in LEMMAS}:
+        assert f"\n({name})=\n" in page, name
     assert all(row.page == f"proof.html#{row.lemma}" for row in rows)
-    assert rich_table(rows).row_count == len(rows)
+    assert rich_lemma_table(rows).row_count == len(rows)
     assert len({lemma.name for lemma in LEMMAS}) == len(LEMMAS)
     for bad, message in (
         ({"rounds": 2}, "rounds must be at least 8"),

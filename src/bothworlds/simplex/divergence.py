@@ -140,10 +140,13 @@ def divergence(
     Examples
     --------
     >>> import bothworlds as bw
-    >>> bw.theory.divergence([0.5, 0.5], [0.5 + 1e-9, 0.5 - 1e-9], bw.LogBarrier())
-    4.00000...e-18
-    >>> bw.theory.divergence([0.2, 0.8], [0.3, 0.7], bw.Shannon(), rates=2.0, earlier=1.0, log_barrier=0.5)
-    1.58...
+    >>> bw.theory.divergence([0.5, 0.5], [0.5 + 2**-30, 0.5 - 2**-30], bw.LogBarrier())
+    3.469446951953614e-18
+    >>> 2.0**-58
+    3.469446951953614e-18
+    >>> skewed = bw.theory.divergence([0.2, 0.8], [0.3, 0.7], bw.Shannon(), rates=2.0, earlier=1.0)
+    >>> round(skewed, 4)
+    1.5519
     """
     parameters = require_divergence(regularizer)
     barrier = _check.number("log_barrier", log_barrier, at_least=0.0)

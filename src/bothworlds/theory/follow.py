@@ -31,7 +31,7 @@ HUGE = 1e307
 @kernel
 def decay(u: float) -> float:
     """e^{−u}; where u is far below 0, 1 + (e^u − 1) would have lost it."""
-    return math.exp(-u) if u < -1.0 else 1.0 / (1.0 + growth(u))
+    return 1.0 + growth(-u) if u < -1.0 else 1.0 / (1.0 + growth(u))
 
 
 @kernel

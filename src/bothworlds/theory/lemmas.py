@@ -15,7 +15,7 @@ from bothworlds.simplex.divergence import divergences_of, profile_of
 from bothworlds.simplex.regularizers.log_barrier import LogBarrierParameters
 from bothworlds.simplex.regularizers.shannon import ShannonParameters
 from bothworlds.simplex.regularizers.tsallis import TsallisParameters
-from bothworlds.theory.account import Account
+from bothworlds.theory.accounts import Account
 from bothworlds.theory.finding import Finding, at_most, equal, within
 from bothworlds.theory.ledger import machine
 

@@ -173,10 +173,10 @@ def account(
     ... )
     >>> t = a.terms
     >>> left, right = t["total"] - t["benchmark"], t["suboptimal"] + t["optimal"] + t["residual"]
-    >>> abs(left - right).max() < 1e-12
+    >>> bool(abs(left - right).max() < 1e-12)
     True
     >>> t["optimal"].round(3)
-    array([-0.134, -0.181, -0.205, -0.11 ])
+    array([-0.532, -0.198, -0.167, -0.074])
 
     References
     ----------

@@ -17,7 +17,7 @@ from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.simulate.progress import Progress
 from bothworlds.theory import lemmas, universal
-from bothworlds.theory.account import Account, account_game
+from bothworlds.theory.accounts import Account, account_game
 from bothworlds.theory.finding import ROUNDING, Finding
 from bothworlds.theory.layout import DRAWN, LIKELIEST, RAREST
 
@@ -204,7 +204,7 @@ def verify(
     Returns
     -------
     list of Row
-        ``lemma``, ``holds``, ``margin``, ``rounds``, ``page``, ``note``; :func:`table` prints them.
+        ``lemma``, ``holds``, ``margin``, ``rounds``, ``page``, ``note``; :func:`lemma_table` prints them.
 
     Examples
     --------
