@@ -223,7 +223,8 @@ def verify(
         rows = _judge(players, played, bar)
         if search and policies is None:
             rows = [
-                _with_smallest(row, seed) if row.lemma == "multiplicative-relation" else row for row in rows
+                _with_smallest(row, min(rounds, 300), seed) if row.lemma == "multiplicative-relation" else row
+                for row in rows
             ]
         bar.advance(1)
         rows += [_row(*found) for found in _universal(players, seed)]
@@ -309,7 +310,10 @@ def smallest_barrier(regularizer: Regularizer, *, rounds: int = 300, seed: int =
     return held
 
 
-def _with_smallest(row: Row, seed: int) -> Row:
-    found = [(part, smallest_barrier(part, seed=seed)) for part in (LogBarrier(), Tsallis(0.5), Shannon())]
+def _with_smallest(row: Row, rounds: int, seed: int) -> Row:
+    found = [
+        (part, smallest_barrier(part, rounds=rounds, seed=seed))
+        for part in (LogBarrier(), Tsallis(0.5), Shannon())
+    ]
     text = ", ".join(f"{part!r} {barrier:g}" for part, barrier in found)
     return Row(**{**row.__dict__, "note": f"{row.note}; held down to C: {text}"})
