@@ -11,9 +11,17 @@ from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
 from bothworlds.policies.base import act, observation_weight, update
 from bothworlds.policies.decoupled import DecoupledParameters, DecoupledState
 from bothworlds.policies.estimators import ImportanceWeightedParameters
-from bothworlds.policies.ftrl_state import EPOCH, HORIZON, MULTIPLIER, OFFSET, ROUND, FTRLState
-from bothworlds.policies.rates import RUNNING, RateParameters, accumulate, coefficient
+from bothworlds.policies.ftrl_state import EPOCH, HORIZON, OFFSET, ROUND, FTRLState
+from bothworlds.policies.rates import (
+    RUNNING,
+    CommonRateParameters,
+    RateParameters,
+    accumulate,
+    coefficient,
+    same_for_all,
+)
 from bothworlds.simplex.kernel import FAILED
+from bothworlds.simplex.steps import MULTIPLIER
 from bothworlds.theory.follow import NOTHING, heights_of
 from bothworlds.theory.layout import (
     BEFORE,
@@ -86,6 +94,12 @@ def _(rate: RateParameters, state: FTRLState, out: FloatArray) -> float:
     return coefficient(rate, t, horizon, out.size) ** 2
 
 
+@rate_increments.register(CommonRateParameters)
+def _(rate: CommonRateParameters, state: FTRLState, out: FloatArray) -> float:
+    out[:] = 1.0
+    return rate.theta**2 if rate.growing else 0.0
+
+
 @generic
 def read_estimate(
     estimator: Any, observe: int, loss: float, weight: float, before: FloatArray, out: FloatArray
@@ -113,6 +127,13 @@ def gather(source: FloatArray, order: IntArray, out: FloatArray) -> None:
     """Put the arms in the order U, V."""
     for i in range(order.size):
         out[i] = source[order[i]]
+
+
+@kernel
+def gather_rates(params: Any, state: FTRLState, order: IntArray, out: FloatArray) -> None:
+    """The rates, in the order U, V."""
+    for i in range(order.size):
+        out[i] = state.rates[0 if same_for_all(params.rate) else order[i]]
 
 
 @kernel
@@ -149,7 +170,7 @@ def learn(
 ) -> None:
     """Write down p, rates and their growth, and ℓ̂, once the policy has learned a round."""
     gather(state.p, order, after[P])
-    gather(state.rates, order, after[RATES])
+    gather_rates(params, state, order, after[RATES])
     for i in range(order.size):
         new, old = after[RATES, i], page[RATES, i]
         page[GROWTHS, i] = new - old if factor < 0.0 else factor * pad[INCREMENTS, order[i]] / (new + old)
@@ -199,11 +220,11 @@ def keep_book(
     reg, barrier, scalars = inner.regularizer, inner.log_barrier, within.scalars
     page, after = pages[0], pages[1]
     gather(within.p, order, page[P])
-    gather(within.rates, order, page[RATES])
+    gather_rates(inner, within, order, page[RATES])
     gather(within.losses, order, pad[LOSSES])
     level_q, fine = place(reg, barrier, pad[LOSSES, :m], page[RATES, :m], 1.0, math.nan, page[Q, :m])
     for t in range(arms.size):
-        level, offset = scalars[MULTIPLIER], scalars[OFFSET]
+        level, offset = within.carried[MULTIPLIER], scalars[OFFSET]
         copy(within.losses, pad[BEFORE])
         factor = rate_increments(inner.rate, within, pad[INCREMENTS])
         heights_of(reg, page[P], pad[HEIGHTS], pad[POTENTIALS])
@@ -226,7 +247,8 @@ def keep_book(
         learn(inner, within, page, after, pad, order, arms[t], loss, weight, factor)
         terms = out_terms[t]
         level_q, fine = move_benchmark(reg, barrier, page, after, terms, pad, m, level_q)
-        if not account_round(reg, barrier, page, after, terms, pad, m, decoupled, level, scalars[MULTIPLIER]):
+        new_level = within.carried[MULTIPLIER]
+        if not account_round(reg, barrier, page, after, terms, pad, m, decoupled, level, new_level):
             return UNSOLVED, t
         settle(page, terms, m, epsilon)
         for row in range(page.shape[0]):
