@@ -178,6 +178,21 @@ def schema() -> None:
 
 
 @app.command()
+def verify(
+    rounds: Annotated[int, typer.Option(min=2, help="The length of each game.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other games.")] = 0,
+) -> None:
+    """Check the paper's lemmas, one by one, on games from benign to hostile."""
+    from bothworlds.theory import rich_lemma_table  # noqa: PLC0415
+    from bothworlds.theory import verify as check_lemmas  # noqa: PLC0415
+
+    rows = check_lemmas(rounds=rounds, seed=seed)
+    out.print(rich_lemma_table(rows))
+    if not all(row.holds for row in rows):
+        raise typer.Exit(1)
+
+
+@app.command()
 def conjecture(
     folder: Annotated[
         Path | None, typer.Option("--out", "-o", help="Also write what was found, and a chart, here.")
