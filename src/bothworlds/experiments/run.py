@@ -279,7 +279,7 @@ class _Run:
             return
         left = [job for n in (*self.waiting, *self.under_way.values()) for job in self.store.plan[n]]
         total = self.pace.seconds(job for number in self.missing for job in self.store.plan[number])
-        share = 1.0 - self.pace.seconds(left) / total
+        share = max(0.0, 1.0 - self.pace.seconds(left) / total)  # rounding may say -0%
         remaining = None  # until a chunk is done
         if self.pace.worked:
             remaining = self.pace.left(left, self.display.elapsed, self.crew.jobs or 1)
