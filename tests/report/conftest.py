@@ -43,7 +43,7 @@ def report(study, bounds, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     from bothworlds.report.page import Section, write_report
 
-    chart = alt.Chart(pd.DataFrame({"x": [1, 2], "y": [3, 4]})).mark_line().encode(x="x:Q", y="y:Q")
+    chart = alt.Chart(pd.DataFrame({"x": [1, 2], "y": [3, 4]})).mark_bar().encode(x="x:Q", y="y:N")
     table = pd.DataFrame({"term": ["penalty", HOSTILE], "share": [0.25, 0.75]})
     extra = Section(
         "Where did the regret go?", f"Two parts.\n\nOf {HOSTILE}", [("Its parts", chart)], [("Shares", table)]

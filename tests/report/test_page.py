@@ -13,6 +13,7 @@ import pytest
 
 from bothworlds.report import payload as payload_module
 from bothworlds.report.finding import finding
+from bothworlds.report.markup import Cell, matrix, number
 from bothworlds.report.page import page, write_report
 from bothworlds.report.study import Study
 from lab_store import POLICIES, WORLDS, FakeStudy, many, write_store
@@ -131,7 +132,7 @@ def test_methods_tell_how_to_reproduce(reader):
 def test_a_partial_study_says_so(tmp_path):
     study = Study.load(write_store(tmp_path / "out", replications=4, checkpoints=20, missing={0, 1, 4, 5}))
     told = " ".join(parse(page(study)).text)
-    assert f"not complete. The store has {study.progress}; 7 of 40 cells have no result yet." in told
+    assert f"not complete. The store has {study.status}; 7 of 40 cells have no result yet." in told
 
 
 def test_one_policy_in_one_world_without_probabilities(tmp_path):
@@ -206,3 +207,27 @@ def test_the_finding_in_words():
     empty = finding(scores[:0], ranking[:0], pairs[:0])
     assert empty.best is None
     assert re.search("no ranking", empty.sentences[0])
+
+
+def test_another_policy_may_have_the_best_worst_case():
+    columns = ["policy", "geometric_mean", "worst", "worst_environment", "environments"]
+    ranking = table([("a", 1.2, 9.0, "v", 2), ("b", 1.5, 1.6, "w", 2), ("c", 1.0, 1.0, "w", 1)], columns)
+    scores = table([("w", 10, "a", 1.0), ("v", 10, "a", 1.0)], ["environment", "horizon", "policy", "ratio"])
+    pairs = table([], ["environment", "horizon", "policy_a", "policy_b", "low", "high"])
+    found = finding(scores, ranking, pairs)
+    assert (found.best, found.safest) == ("a", "b")  # c lacks a world
+    assert "b has the best worst case" in found.sentences[1]
+    assert found.sentences[2].endswith(
+        "and in none is another policy better beyond chance (paired 95% intervals)."
+    )
+    assert len(found.sentences) == 3
+
+
+def test_many_worlds_stand_in_rows():
+    worlds = [f"world {i}" for i in range(13)]
+    cells = {("a", "world 3"): Cell(number(float("inf")), number(-1234.5))}
+    text = matrix("All", ["a"], worlds, cells, extra=[("overall", {"a": Cell("1")})]).text
+    rows = re.findall(r'<th scope="row">(.*?)</th>', text)
+    assert rows == ["overall", *worlds]
+    assert "<td>∞<small>−1,234</small></td>" in text
+    assert text.count("<td") == 14

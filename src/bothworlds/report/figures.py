@@ -13,8 +13,10 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from bothworlds import statefile
 from bothworlds.errors import InvalidArgument
 from bothworlds.report.charts import info, render
+from bothworlds.report.charts.axes import configure
 from bothworlds.report.charts.info import Columns, Panel
 from bothworlds.report.charts.sweeps import sweeps
 from bothworlds.report.palette import PAPER, ratio_names
@@ -59,11 +61,11 @@ def write_figures(
     written = []
     for name, chart in charts(study, bounds=bounds):
         spec = chart.to_dict(validate=False)
-        spec["config"] = render.configure(PAPER, size=10)
+        spec["config"] = configure(PAPER, size=10)
         svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION)
         for kind in formats:
             path = target / f"{name}.{kind}"
-            _replace(path, _convert(svg, kind))
+            statefile.write_bytes(path, _convert(svg, kind))
             written.append(path)
     return written
 
@@ -74,12 +76,6 @@ def _convert(svg: str, kind: str) -> bytes:
     if kind == "png":
         return vl_convert.svg_to_png(svg, scale=SCALE, ppi=72)
     return svg.encode()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
 
 
 def plain_name(label: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,14 +14,16 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from bothworlds import statefile
 from bothworlds._version import __version__
 from bothworlds.report import sections as parts
 from bothworlds.report import tables
+from bothworlds.report.charts.axes import configure
 from bothworlds.report.charts.info import panels as panels_of
 from bothworlds.report.charts.sweeps import sweeps as sweeps_of
 from bothworlds.report.finding import finding
 from bothworlds.report.markup import Markup, inner, script_json, tag
-from bothworlds.report.palette import style_sheet
+from bothworlds.report.palette import PAGE, style_sheet
 from bothworlds.report.payload import SHOWN, payload
 from bothworlds.report.sections import Section
 
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["Section", "page", "write_report"]
 
 
+VERSION = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # of Vega-Lite, that Altair writes
+
+
 @cache
 def bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, of the version that Altair writes for."""
-    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    # a script element ends at the first "</script", wherever it stands
-    names = "window.vega = vega; window.vegaLite = vegaLite; window.vegaEmbed = vegaEmbed;"
-    return vl_convert.javascript_bundle(names, vl_version=version).replace("</script", "<\\/script")
+    """Vega, Vega-Lite and Vega-Embed in one script."""
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VERSION)
+    return script.replace("</script", "<\\/script")  # a script element ends there, wherever it stands
 
 
 def _asset(name: str) -> str:
@@ -72,15 +74,7 @@ def write_report(
     target = Path(path)
     text = page(study, bounds=bounds, sections=sections)
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    statefile.write_bytes(target, text.encode())
     return target
 
 
@@ -128,8 +122,10 @@ def _sections(
         here.append(("sweeps", "Sweeps", parts.sweeps_section(swept)))
     if data["probabilities"]:
         here.append(("arms", "Arms", parts.run_section(panels, policies, best)))
-    growth = tables.growth_table(study.growth, panels, policies)
-    here.append(("growth", "Growth", parts.section("growth", "How fast does regret grow?", [growth])))
+    growth, scaling = [tables.growth_table(study.growth, panels, policies)], study.scaling
+    if len(scaling):
+        growth.append(tables.scaling_table(scaling, policies))
+    here.append(("growth", "Growth", parts.section("growth", "How fast does regret grow?", growth)))
     if len(study.pairs):
         here.append(("pairs", "Pairs", parts.pairs_section(panels, policies, best)))
     numbers = tables.summary_table(study.summary, panels, policies)
@@ -160,7 +156,7 @@ def _notice(study: Study) -> Markup:
     cells = study.cells
     empty = int((cells["replications"] == 0).sum())
     text = (
-        f"This study is not complete. The store has {study.progress}; {empty} of {len(cells)} cells have no "
+        f"This study is not complete. The store has {study.status}; {empty} of {len(cells)} cells have no "
         "result yet. The finding may change."
     )
     return tag("p", text, class_="notice", role="status")
@@ -172,9 +168,8 @@ def _experiment(study: Study) -> str | None:
 
 
 def _extra_spec(chart: Any) -> dict[str, Any]:
-    """A chart that was handed in, as wide as its place on the page if it is a single view."""
+    """A chart that was handed in, as Vega, as wide as its place on the page if it is a single view."""
     spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
-    spec.pop("$schema", None)
     if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
         spec["width"] = "container"
-    return spec
+    return vl_convert.vegalite_to_vega(spec, vl_version=VERSION, config=configure(PAGE))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bothworlds.report.charts import info, render
+from bothworlds.report.charts.axes import configure
 from bothworlds.report.charts.info import Panel, Row
 from bothworlds.report.charts.sweeps import Sweep, sweeps
 from bothworlds.report.palette import LOOKS, PAGE, dash, shape
@@ -74,7 +75,7 @@ def payload(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any]:
         "probabilities": _probabilities(study, panels, names),
         "sweeps": [_sweep(sweep) for sweep in swept],
         "specs": _specs(policies, bounds is not None, swept),
-        "config": render.configure(PAGE),
+        "config": configure(PAGE),
         "steps": {"finals": render.FINALS_STEP, "pairs": render.PAIRS_STEP},
     }
 

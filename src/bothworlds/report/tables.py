@@ -91,21 +91,33 @@ EXPONENT = ("exponent", "exponent_low", "exponent_high")
 
 
 def growth_table(growth: pd.DataFrame, panels: Sequence[Panel], policies: Sequence[str]) -> Markup:
-    """The law that late regret follows, and the exponent of T with its interval."""
+    """The law that late regret follows, and the exponent of t with its interval."""
     titles = _titles(panels)
-    cells = {}
-    for row in _records(growth):
-        law = str(row["law"])
-        power, low, high = (f"{row[name]:.2f}".replace("-", "−") for name in EXPONENT)
-        interval = Markup(f"t<sup>{power}</sup> [{low}, {high}]")
-        known = pd.notna(row["exponent"])
-        key = (row["policy"], titles[row["environment"], row["horizon"]])
-        cells[key] = Cell(law, interval if known else "", _law_class(law))
+    cells = {
+        (row["policy"], titles[row["environment"], row["horizon"]]): _law(row, "t")
+        for row in _records(growth)
+    }
     caption = (
         "How late regret grows with the round t: the law that fits best, and the fitted power of t with its "
         "95% interval."
     )
     return matrix(caption, policies, list(titles.values()), cells, class_="matrix growth")
+
+
+def scaling_table(scaling: pd.DataFrame, policies: Sequence[str]) -> Markup:
+    """The law that final regret follows from horizon to horizon."""
+    cells = {(row["policy"], row["environment"]): _law(row, "T") for row in _records(scaling)}
+    caption = "How final regret grows with the horizon T, from horizon to horizon."
+    return matrix(
+        caption, policies, list(dict.fromkeys(scaling["environment"])), cells, class_="matrix growth"
+    )
+
+
+def _law(row: Row, base: str) -> Cell:
+    """A law, and below it the power of ``base`` with its interval."""
+    power, low, high = (f"{row[name]:.2f}".replace("-", "−") for name in EXPONENT)
+    interval = Markup(f"{base}<sup>{power}</sup> [{low}, {high}]")
+    return Cell(str(row["law"]), interval if pd.notna(row["exponent"]) else "", _law_class(str(row["law"])))
 
 
 def _law_class(law: str) -> str | None:

@@ -32,30 +32,33 @@
   // is linear between -1 and 1. A log scale is named at zero and at powers of ten, within the rows' fields.
   function scaled(name, scales) {
     const spec = structuredClone(data.specs[name]);
-    for (const [channel, { type, signed, rows, fields }] of Object.entries(scales)) {
+    for (const [channel, { type, signed, rows, fields, zero }] of Object.entries(scales)) {
       if (type !== "log") continue;
       let [low, high] = [Infinity, -Infinity];
       for (const row of rows)
         for (const field of fields)
           if (typeof row[field] === "number") { low = Math.min(low, row[field]); high = Math.max(high, row[field]); }
       const first = (spec.layer || [spec])[0].encoding[channel];
-      if (signed && first.scale.zero) { low = Math.min(low, 0); high = Math.max(high, 0); }
+      const based = signed && zero !== false && first.scale.zero; // whether zero is in sight
+      if (based) { low = Math.min(low, 0); high = Math.max(high, 0); }
       const values = powers(low, high, signed);
       for (const layer of spec.layer || [spec]) {
         const axis = layer.encoding[channel];
         if (!axis || axis.type !== "quantitative") continue;
         axis.scale = { ...axis.scale, ...(signed ? { type: "symlog", constant: 1 } : { type: "log" }), nice: false };
-        if (!signed) delete axis.scale.zero;
-        if (axis.axis && values.length) axis.axis.values = values;
+        if (signed) axis.scale.zero = Boolean(based);
+        else delete axis.scale.zero;
+        if (axis.axis && values.length) Object.assign(axis.axis, { values, labelOverlap: false });
       }
     }
     return spec;
   }
   function powers(low, high, signed) {
     let found = [];
+    const first = !signed ? -15 : Math.max(-low, high) > 100 ? 1 : 0;
     for (const digits of [[1], [1, 2, 5]]) {
       const ladder = [];
-      for (let k = signed ? 0 : -15; k < 16; k++) for (const digit of digits) ladder.push(Number(`${digit}e${k}`));
+      for (let k = first; k < 16; k++) for (const digit of digits) ladder.push(Number(`${digit}e${k}`));
       const both = signed ? [...ladder.map((value) => -value).reverse(), 0, ...ladder] : ladder;
       found = both.filter((value) => low <= value && value <= high);
       if (found.length > 2) break;
@@ -65,9 +68,18 @@
   const visibleRows = (rows) => rows.filter((row) => state.shown.has(data.policies.indexOf(row.policy)));
   const labels = () => data.policies.filter((_, i) => state.shown.has(i));
 
+  // The cells of a Voronoi diagram wrap the points they stand for; Vega-Lite forgets that for texts in tooltips.
+  function nearestTooltip(spec) {
+    return JSON.parse(JSON.stringify(spec), (key, value) => {
+      if (!value || typeof value.name !== "string" || !value.name.endsWith("voronoi")) return value;
+      return JSON.parse(JSON.stringify(value).replace(/(?<![.\w])datum\[/g, "datum.datum["));
+    });
+  }
+
   // One chart of the page: an element, a specification, its data, and the view that stands there now.
   class Chart {
-    constructor(element, description) {
+    constructor(element, description, mode = "vega-lite") {
+      this.mode = mode;
       this.element = element;
       this.description = description;
       this.view = null;
@@ -90,9 +102,10 @@
       busy.add(this);
       try {
         for (const param of spec.params || []) if (param.name in signals) param.value = signals[param.name];
-        const full = { ...spec, datasets: { ...(spec.datasets || {}), ...datasets }, description: this.description };
+        const full = { ...spec, description: this.description };
+        if (this.mode === "vega-lite") full.datasets = { ...(spec.datasets || {}), ...datasets };
         const result = await vegaEmbed(this.element, full, {
-          actions: false, renderer: "svg", config: data.config, mode: "vega-lite",
+          actions: false, renderer: "svg", config: data.config, mode: this.mode, patch: nearestTooltip,
         });
         if (turn !== this.turn) { result.finalize(); return; }
         if (this.view) this.view.finalize();
@@ -304,7 +317,7 @@
       list.hidden = Number(list.dataset.sweepLegend) !== which;
     const spec = scaled("sweeps", {
       x: { type: sweep.scale, signed: false, rows: values, fields: ["value"] },
-      y: { type: state.y, signed: true, rows: values, fields: ["mean", "low", "high"] },
+      y: { type: state.y, signed: true, rows: values, fields: ["mean", "low", "high"], zero: false },
     });
     const looks = sweep.series.map((_, i) => data.looks[i % data.looks.length]);
     for (const { encoding } of spec.layer) {
@@ -319,7 +332,7 @@
   // Sections that others added bring whole specifications.
   async function drawExtra() {
     for (const place of document.querySelectorAll("[data-spec]")) {
-      const chart = new Chart(place, place.dataset.title);
+      const chart = new Chart(place, place.dataset.title, "vega");
       await chart.draw(data.extra[Number(place.dataset.spec)], {});
     }
   }

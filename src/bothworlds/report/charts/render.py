@@ -12,112 +12,12 @@ from typing import Any, Literal
 
 import altair as alt
 
+from bothworlds.report.charts.axes import LABEL, Data, Scale, axis, data, number, policy_scales, rounds, sized
 from bothworlds.report.charts.info import Row
-from bothworlds.report.palette import ARMS, PAPER, REST, Look, dash, ratio_colours, ratio_names, shape
+from bothworlds.report.palette import ARMS, PAPER, REST, Look, ratio_colours, ratio_names
 
-Data = list[Row] | str
-Scale = Literal["linear", "log"]
 Band = Literal["mean", "spread"]
 FINALS_STEP, PAIRS_STEP = 34, 26  # height of a policy
-LABEL = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"
-
-
-def _data(rows: Data) -> Any:
-    return alt.NamedData(name=rows) if isinstance(rows, str) else alt.InlineData(values=rows)
-
-
-def _size(chart: Any, width: int | None, height: int, title: str | None) -> Any:
-    chart = chart.properties(width="container" if width is None else width, height=height)
-    return chart if title is None else chart.properties(title=title)
-
-
-def configure(look: Look, *, size: int = 12) -> dict[str, Any]:
-    """The Vega-Lite config that goes with a look."""
-    text = {"labelColor": look.ink, "titleColor": look.ink, "labelFontSize": size, "titleFontSize": size}
-    return {
-        "background": None if look is not PAPER else look.paper,
-        "font": look.font,
-        "view": {"stroke": None},
-        "axis": {
-            **text,
-            "titleFontWeight": "normal",
-            "gridColor": look.grid,
-            "domainColor": look.muted,
-            "tickColor": look.muted,
-            "labelPadding": 4,
-            "titlePadding": 8,
-            "tickSize": 4,
-        },
-        "legend": {**text, "labelLimit": 360, "symbolStrokeWidth": 2, "rowPadding": 4},
-        "title": {"color": look.ink, "fontSize": size + 1, "fontWeight": "bold", "anchor": "start"},
-        "header": {**text, "labelFontWeight": "bold"},
-    }
-
-
-def _policy_scales(policies: Sequence[str], look: Look, legend: bool) -> dict[str, Any]:
-    """One legend for colour and shape; none on the page, which has its own."""
-    names, indices = list(policies), range(len(policies))
-    columns = 2 if max(map(len, names), default=0) < 28 else 1
-    show = alt.Legend(title=None, orient="bottom", columns=columns, symbolOpacity=1) if legend else None
-    return {
-        "color": alt.Color(
-            "policy:N", scale=alt.Scale(domain=names, range=[look.colour(i) for i in indices]), legend=show
-        ),
-        "strokeDash": alt.StrokeDash(
-            "policy:N", scale=alt.Scale(domain=names, range=[dash(i) for i in indices]), legend=None
-        ),
-        "shape": alt.Shape(
-            "policy:N", scale=alt.Scale(domain=names, range=[shape(i) for i in indices]), legend=show
-        ),
-    }
-
-
-def _number(field: str, title: str) -> alt.Tooltip:
-    return alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
-
-
-def powers(low: float, high: float, *, signed: bool = True) -> list[float]:
-    """Where a log scale is named: powers of ten between two numbers, with 2 and 5 times them if few.
-
-    ``signed``: of either sign, zero, and nothing smaller than 1. Empty if nothing round lies in between.
-
-    >>> powers(-15, 1234)
-    [-10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0]
-    >>> powers(150, 600), powers(0.02, 0.3, signed=False)
-    ([200.0, 500.0], [0.02, 0.05, 0.1, 0.2])
-    """
-    for digits in ((1,), (1, 2, 5)):
-        ladder = [float(f"{d}e{k}") for k in range(0 if signed else -15, 16) for d in digits]
-        both = [*(-v for v in reversed(ladder)), 0.0, *ladder] if signed else ladder
-        found = [v for v in both if low <= v <= high]
-        if len(found) > 2:
-            break
-    return found
-
-
-def _axis(
-    field: str, title: str, scale: Scale, rows: Data, *others: str, signed: bool = True, zero: bool = True
-) -> dict[str, Any]:
-    """A quantitative axis; ``others`` are further fields that share it.
-
-    Regret may be zero or negative, so its log scale (``signed``) is linear between −1 and 1.
-    """
-    zero = zero and signed
-    shape: Any = alt.Scale(zero=zero, nice=signed)
-    values: Any = alt.Undefined
-    if scale == "log":
-        shape = alt.Scale(type="log", nice=False)
-        if signed:
-            shape = alt.Scale(type="symlog", constant=1, nice=False, zero=zero)
-        found = [row[name] for row in rows if not isinstance(row, str) for name in (field, *others)]
-        known = [value for value in found if value is not None] + ([0.0] if zero else [])
-        values = (powers(min(known), max(known), signed=signed) if known else []) or alt.Undefined
-    axis = alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy", labelFlush=False, values=values)
-    return {"field": field, "type": "quantitative", "title": title, "scale": shape, "axis": axis}
-
-
-def _rounds(rows: Data, scale: Scale) -> Any:
-    return alt.X(**_axis("round", "round", scale, rows, signed=False))
 
 
 def curves_chart(
@@ -141,19 +41,19 @@ def curves_chart(
     """
     params = [alt.param(name="shown", value=list(policies)), alt.param(name="band", value=band)]
     base = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .transform_filter("indexof(shown, datum.policy) >= 0")
         .transform_calculate(
             from_="band === 'mean' ? datum.low : datum.q05", to="band === 'mean' ? datum.high : datum.q95"
         )
     )
-    scales = _policy_scales(policies, look, legend)
-    horizontal = _rounds(rows, x)
+    scales = policy_scales(policies, look, legend)
+    horizontal = rounds(rows, x)
     wide = ("low", "high") if band == "mean" else ("q05", "q95")
     reach = rows
     if isinstance(rows, list) and isinstance(bounds, list):
         reach = rows + [dict.fromkeys(("mean", *wide), row["bound"]) for row in bounds]
-    vertical = alt.Y(**_axis("mean", "regret", y, reach, *wide))
+    vertical = alt.Y(**axis("mean", "regret", y, reach, *wide))
     area = base.mark_area(opacity=0.16, aria=False).encode(
         x=horizontal, y=alt.Y("from_:Q", title="regret"), y2="to:Q", color=scales["color"]
     )
@@ -171,12 +71,12 @@ def curves_chart(
     if look is not PAPER:
         layers.append(_hover_layer(base, horizontal, vertical, scales))
     chart = alt.layer(*layers).add_params(*params)
-    return _size(chart, width, height, title)
+    return sized(chart, width, height, title)
 
 
 def _bounds_layer(bounds: Data, horizontal: Any, scales: dict[str, Any]) -> Any:
     return (
-        alt.Chart(_data(bounds))
+        alt.Chart(data(bounds))
         .transform_filter("indexof(shown, datum.policy) >= 0")
         .mark_line(strokeWidth=1.4, strokeDash=[1, 3], strokeCap="round", aria=False)
         .encode(
@@ -187,8 +87,8 @@ def _bounds_layer(bounds: Data, horizontal: Any, scales: dict[str, Any]) -> Any:
             tooltip=[
                 alt.Tooltip("policy:N"),
                 alt.Tooltip("name:N", title="bound"),
-                _number("round", "round"),
-                _number("bound", "value"),
+                number("round", "round"),
+                number("bound", "value"),
             ],
         )
     )
@@ -215,11 +115,11 @@ def _hover_layer(base: Any, horizontal: Any, vertical: Any, scales: dict[str, An
             tooltip=[
                 alt.Tooltip("policy:N"),
                 alt.Tooltip("round:Q", format=","),
-                _number("mean", "mean regret"),
-                _number("low", "95% from"),
-                _number("high", "95% to"),
-                _number("q05", "5% quantile"),
-                _number("q95", "95% quantile"),
+                number("mean", "mean regret"),
+                number("low", "95% from"),
+                number("high", "95% to"),
+                number("q05", "5% quantile"),
+                number("q95", "95% quantile"),
             ],
         )
         .add_params(near)
@@ -237,25 +137,25 @@ def finals_chart(
     title: str | None = None,
 ) -> Any:
     """Final regret: a dot per replication, a box from quartile to quartile, whiskers to 5% and 95%."""
-    base = alt.Chart(_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
-    scales = _policy_scales(policies, look, False)
+    base = alt.Chart(data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
+    scales = policy_scales(policies, look, False)
     row = alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=170, ticks=False))
-    across = _axis("regret", "final regret", x, rows, zero=False)
+    across = axis("regret", "final regret", x, rows, zero=False)
     across["scale"].padding = 6  # no dot is cut at the edge
 
     def along(field: str) -> Any:
         part = base.transform_filter(f"isValid(datum.{field})")
         return part.encode(x=alt.X(**across | {"field": field}), y=row, color=scales["color"])
 
-    tooltip = [alt.Tooltip("policy:N"), _number("median", "median")]
-    tooltip += [_number("q25", "25% quantile"), _number("q75", "75% quantile")]
-    tooltip += [_number("q05", "5% quantile"), _number("q95", "95% quantile")]
+    tooltip = [alt.Tooltip("policy:N"), number("median", "median")]
+    tooltip += [number("q25", "25% quantile"), number("q75", "75% quantile")]
+    tooltip += [number("q05", "5% quantile"), number("q95", "95% quantile")]
     whisker = along("q05").mark_rule(strokeWidth=1.5, aria=False).encode(x2="q95:Q")
     box = along("q25").mark_bar(height=12, opacity=0.3, aria=False).encode(x2="q75:Q", tooltip=tooltip)
     middle = along("median").mark_tick(thickness=3, height=16, aria=False).encode(tooltip=tooltip)
     dots = along("regret").mark_circle(size=14, opacity=0.55, yOffset=11, aria=False)
     chart = alt.layer(whisker, box, middle, dots).add_params(alt.param(name="shown", value=list(policies)))
-    return _size(chart, width, height or FINALS_STEP * len(policies), title)
+    return sized(chart, width, height or FINALS_STEP * len(policies), title)
 
 
 def probabilities_chart(
@@ -282,10 +182,10 @@ def probabilities_chart(
         )
         colours = arm_colours(arms)
     area = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_area(stroke=seams, strokeWidth=0.8, aria=False)
         .encode(
-            x=_rounds(rows, x),
+            x=rounds(rows, x),
             y=alt.Y(
                 "p:Q",
                 stack="zero",
@@ -304,7 +204,7 @@ def probabilities_chart(
             ],
         )
     )
-    return _size(area, width, height, title)
+    return sized(area, width, height, title)
 
 
 def arm_colours(arms: Sequence[str]) -> list[str]:
@@ -324,13 +224,13 @@ def pairs_chart(
     title: str | None = None,
 ) -> Any:
     """Differences of regret to a reference policy with their 95% intervals; left of zero is better."""
-    scales = _policy_scales(policies, look, False)
-    base = alt.Chart(_data(rows)).encode(
+    scales = policy_scales(policies, look, False)
+    base = alt.Chart(data(rows)).encode(
         y=alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=170, ticks=False)),
         color=scales["color"],
     )
-    tooltip = [alt.Tooltip("policy:N"), alt.Tooltip("reference:N"), _number("difference", "difference")]
-    tooltip += [_number("low", "95% from"), _number("high", "95% to")]
+    tooltip = [alt.Tooltip("policy:N"), alt.Tooltip("reference:N"), number("difference", "difference")]
+    tooltip += [number("low", "95% from"), number("high", "95% to")]
     tooltip += [alt.Tooltip("wins:Q", title="wins", format=".0%"), alt.Tooltip("p_value:Q", format=".2~g")]
     across = alt.X(
         "low:Q",
@@ -344,7 +244,7 @@ def pairs_chart(
     )
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=look.muted, strokeDash=[4, 3])
     chart = alt.layer(zero.encode(x="zero:Q"), rule, dot)
-    return _size(chart, width, PAIRS_STEP * max(1, len(policies) - 1), title)
+    return sized(chart, width, PAIRS_STEP * max(1, len(policies) - 1), title)
 
 
 def sweep_chart(
@@ -361,22 +261,22 @@ def sweep_chart(
     legend: bool = True,
 ) -> Any:
     """Final regret against a swept setting, a line per series."""
-    scales = _policy_scales(series, look, legend)
-    base = alt.Chart(_data(rows)).transform_calculate(policy="datum.series")
-    horizontal = alt.X(**_axis("value", setting, x, rows, signed=False))
-    vertical = alt.Y(**_axis("mean", "final regret", y, rows, "low", "high"))
+    scales = policy_scales(series, look, legend)
+    base = alt.Chart(data(rows)).transform_calculate(policy="datum.series")
+    horizontal = alt.X(**axis("value", setting, x, rows, signed=False))
+    vertical = alt.Y(**axis("mean", "final regret", y, rows, "low", "high", zero=y == "linear"))
     band = base.mark_area(opacity=0.16, aria=False).encode(
         x=horizontal, y=alt.Y("low:Q", title="final regret"), y2="high:Q", color=scales["color"]
     )
     line = base.mark_line(strokeWidth=2, aria=False).encode(
         x=horizontal, y=vertical, color=scales["color"], strokeDash=scales["strokeDash"]
     )
-    tooltip = [alt.Tooltip("series:N"), _number("value", "setting"), _number("mean", "mean regret")]
-    tooltip += [_number("low", "95% from"), _number("high", "95% to")]
+    tooltip = [alt.Tooltip("series:N"), number("value", "setting"), number("mean", "mean regret")]
+    tooltip += [number("low", "95% from"), number("high", "95% to")]
     point = base.mark_point(filled=True, size=60, opacity=1, aria=False).encode(
         x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"], tooltip=tooltip
     )
-    return _size(alt.layer(line, band, point), width, height, title)
+    return sized(alt.layer(line, band, point), width, height, title)
 
 
 def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPER) -> Any:
@@ -408,12 +308,12 @@ def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPE
 
 def timing_chart(rows: list[Row], policies: Sequence[str], *, look: Look = PAPER, width: int = 300) -> Any:
     """Nanoseconds per round: a mark per world and policy."""
-    scales = _policy_scales(policies, look, False)
+    scales = policy_scales(policies, look, False)
     return (
         alt.Chart(alt.InlineData(values=rows))
         .mark_tick(thickness=2, height=14)
         .encode(
-            x=alt.X(**_axis("nanoseconds_per_round", "nanoseconds per round", "log", rows, signed=False)),
+            x=alt.X(**axis("nanoseconds_per_round", "nanoseconds per round", "log", rows, signed=False)),
             y=alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=260)),
             color=scales["color"],
         )
