@@ -20,6 +20,8 @@ from bothworlds.policies.base import (
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.ftrl_kernel import FTRLParameters
 from bothworlds.policies.ftrl_state import EPOCH, FTRLState
+from bothworlds.policies.many.state import MANY_ARMS
+from bothworlds.policies.many.tsallis import ManyArmsParameters
 from bothworlds.simplex.regularizers import Tsallis
 
 BETA = 2.0 / 3.0
@@ -64,9 +66,11 @@ class DecoupledTsallisINF(Policy):
     def __post_init__(self) -> None:
         _check.one_of("scale", self.scale, ("paper", "original"))
 
-    def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters:
-        """The FTRL inside, and the exploration power 1 − β/2 = ⅔."""
+    def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters | ManyArmsParameters:
+        """The FTRL inside and the exploration power 1 − β/2 = ⅔, or the machine for many arms."""
         theta = (1.0 if self.scale == "paper" else 0.75) * n_arms ** (1.0 / 6.0)
+        if n_arms >= MANY_ARMS:  # p ∝ (L − x)^−3, so that p^⅔ ∝ (L − x)^−2
+            return ManyArmsParameters(power=3, explore=2, theta=theta, growing=True, n_arms=n_arms)
         ftrl = FTRL(Tsallis(BETA), log_barrier=0.0, theta=theta, alpha=0.5)
         return DecoupledParameters(ftrl.parameters(n_arms, horizon), 1.0 - BETA / 2.0)
 

@@ -12,6 +12,8 @@ from bothworlds.policies.base import Policy
 from bothworlds.policies.estimators import ImportanceWeighted, reduced_variance
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.ftrl_kernel import FTRLParameters
+from bothworlds.policies.many.state import MANY_ARMS
+from bothworlds.policies.many.tsallis import ManyArmsParameters
 from bothworlds.simplex.regularizers import Tsallis
 
 
@@ -25,7 +27,9 @@ class TsallisINF(Policy):
     * ``estimator="rv"``: γ_t = √t/2 and the reduced-variance estimator, with baseline ½ where p_i ≥ 16/t;
       about half the regret.
 
-    ``TsallisINF()`` is ``FTRL(Tsallis(0.5), log_barrier=0, theta=1, alpha=0.5)``.
+    ``TsallisINF()`` is ``FTRL(Tsallis(0.5), log_barrier=0, theta=1, alpha=0.5)``. From 256 arms on, its time
+    per round hardly depends on their number: a million is fine. The distribution is the same to 1e-11; which
+    arm a random number leads to is not.
 
     Examples
     --------
@@ -45,9 +49,11 @@ class TsallisINF(Policy):
     def __post_init__(self) -> None:
         _check.one_of("estimator", self.estimator, ("iw", "rv"))
 
-    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
-        """Those of the equivalent FTRL."""
+    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters | ManyArmsParameters:
+        """Those of the equivalent FTRL, or of the machine for many arms."""
         iw = self.estimator == "iw"
+        if iw and n_arms >= MANY_ARMS:
+            return ManyArmsParameters(power=2, explore=2, theta=1.0, growing=True, n_arms=n_arms)
         return FTRL(
             Tsallis(0.5),
             log_barrier=0.0,
@@ -68,13 +74,14 @@ class INF(Policy):
     J.-Y. Audibert, S. Bubeck: Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.
     """
 
-    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
-        """Those of an FTRL whose rates do not grow."""
+    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters | ManyArmsParameters:
+        """Those of an FTRL whose rates do not grow, or of the machine for many arms."""
         if horizon is None:
             raise InvalidArgument(
                 "INF needs a horizon, got None; give horizon=T, or use TsallisINF(), which needs none"
             )
-        params = FTRL(Tsallis(0.5), log_barrier=0.0, theta=math.sqrt(horizon / 2.0), alpha=0.5).parameters(
-            n_arms, horizon
-        )
+        theta = math.sqrt(horizon / 2.0)
+        if n_arms >= MANY_ARMS:
+            return ManyArmsParameters(power=2, explore=2, theta=theta, growing=False, n_arms=n_arms)
+        params = FTRL(Tsallis(0.5), log_barrier=0.0, theta=theta, alpha=0.5).parameters(n_arms, horizon)
         return params._replace(rate=params.rate._replace(growing=False))

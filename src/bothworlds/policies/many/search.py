@@ -1,0 +1,205 @@
+"""The step: x with Σ b_i·(c/(L_i − x))^s = 1, from a series where it reaches, from the buckets where not.
+
+*Search.* F(x) = Σ p_i increases, and F^(−1/s) is concave (for equal arms it is linear). Newton on it, from
+the right of the root, never passes the root; from the left it passes the root once, at most. A third-order
+correction makes steps below 1e-5 of the smallest L − x exact.
+
+*Reach.* The series around a centre is used up to REACH times the smallest L − x there (UNIT), where the
+terms left out are below 1e-16. A step beyond makes a new series at its end; a step to the right is cut to
+half a UNIT, which stays left of every arm.
+
+*Precision.* Every change of an arm leaves a rounding error in the series; after OLD changes it is made anew.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bothworlds._jit import FloatArray, kernel
+from bothworlds.policies.many.buckets import (
+    REACH,
+    add_moments,
+    move,
+    new_bucket,
+    settle,
+    size_of,
+    split_near,
+)
+from bothworlds.policies.many.series import correct_series, expand_series, sum_up
+from bothworlds.policies.many.state import (
+    AGE,
+    BUCKETS,
+    CENTRE,
+    COUNT,
+    EMPTY,
+    FAR_EDGE,
+    FILLED,
+    HOME,
+    LOSS,
+    LOW,
+    OFFSET,
+    PER_ARM,
+    PLACE,
+    ROOM,
+    SCALE,
+    SHIFT,
+    SIZE,
+    UNIT,
+    USED,
+    WEIGHT,
+    ManyArmsState,
+    first_power,
+    whole_power,
+)
+from bothworlds.simplex.kernel import CONVERGED, FAILED
+
+OLD = 256.0  # changes
+CROWDED = 2.0 * OLD  # as an age: there was no bucket left for an arm
+SETTLED = 1e-5  # a step of this size, in units of UNIT, is the last
+SEARCHES = 500  # series made in one search, at most: two of them halve the distance to the arms, or more
+FAR_WEIGHT = 1e-15  # far arms have less than this altogether …
+FAR_MARGIN = 128.0  # … as long as c and L − x have not changed by this factor
+LARGE = 4096.0  # how large x may become, and 4 for each arm, before all losses are shifted: exact, and O(K)
+
+
+@kernel
+def step_to_one(value: float, first: float, second: float, power: int) -> float:
+    """How far to go until F, now at ``value``, is 1."""
+    excess = value - 1.0
+    s = float(power)
+    if abs(excess) < 1e-3:  # 1 − F^(1/s) by its series: no cancellation, no root
+        cubic = 1.0 - (2.0 * s - 1.0) / (3.0 * s) * excess
+        lack = -excess / s * (1.0 - (s - 1.0) / (2.0 * s) * excess * cubic)
+    else:
+        lack = 1.0 - math.pow(value, 1.0 / s)
+    step = s * value * lack / first
+    bend = 0.5 * ((1.0 + 1.0 / s) * first / value - second / first) * step
+    return step * (1.0 + bend) if abs(bend) < 0.25 else step
+
+
+@kernel
+def far_distance(params: Any, scale: float, largest: float) -> float:
+    """From here on all arms together, were they as large as the largest, have less than FAR_WEIGHT."""
+    return scale * math.pow(params.n_arms * largest / FAR_WEIGHT, 1.0 / params.power)
+
+
+@kernel
+def clear(buckets: FloatArray, scalars: FloatArray) -> None:
+    """No buckets."""
+    scalars[USED] = 1.0
+    scalars[FILLED] = 0.0
+    for bucket in range(BUCKETS):
+        buckets[LOW + bucket] = EMPTY
+        buckets[COUNT + bucket] = 0.0
+
+
+@kernel
+def fill(params: Any, state: ManyArmsState, weight: float) -> None:
+    """The state in which all arms are equal, and x is known: one bucket without width."""
+    arms, members, buckets, scalars = state
+    n_arms = params.n_arms
+    clear(buckets, scalars)
+    scalars[OFFSET] = 0.0
+    scalars[CENTRE] = -scalars[SCALE] * math.pow(n_arms * weight, 1.0 / params.power)
+    scalars[UNIT] = -scalars[CENTRE]
+    scalars[FAR_EDGE] = scalars[CENTRE] + FAR_MARGIN * far_distance(params, scalars[SCALE], weight)
+    bucket = new_bucket(buckets, scalars, 0.0, 0.0, size_of(weight))
+    # what join and add_moments would do, arm by arm: a state is made in Python, where a million is many
+    arms[LOSS::PER_ARM] = 0.0
+    arms[WEIGHT::PER_ARM] = weight
+    arms[HOME::PER_ARM] = bucket
+    arms[PLACE::PER_ARM] = np.arange(n_arms)
+    members[:n_arms] = np.arange(n_arms)
+    buckets[ROOM + bucket] = n_arms
+    buckets[COUNT + bucket] = n_arms
+    scalars[FILLED] = n_arms
+    add_moments(buckets, bucket, 0.0, weight, float(n_arms))
+    expand_series(buckets, scalars, first_power(params))
+
+
+@kernel
+def rebuild(params: Any, state: ManyArmsState) -> bool:
+    """All arms into new buckets, and a whole number off all losses. False if there are too many buckets."""
+    arms, _, buckets, scalars = state
+    clear(buckets, scalars)
+    shift = math.floor(scalars[CENTRE])
+    scalars[CENTRE] -= shift
+    scalars[OFFSET] += shift
+    largest = 0.0
+    nearest = EMPTY
+    for arm in range(params.n_arms):
+        arms[PER_ARM * arm + LOSS] -= shift
+        largest = max(largest, arms[PER_ARM * arm + WEIGHT])
+        nearest = min(nearest, arms[PER_ARM * arm + LOSS])
+    scalars[UNIT] = 0.5 * (nearest - scalars[CENTRE])
+    scalars[FAR_EDGE] = scalars[CENTRE] + FAR_MARGIN * far_distance(params, scalars[SCALE], largest)
+    done = True
+    for arm in range(params.n_arms):
+        done = done and settle(state, arm)
+    return done
+
+
+@kernel
+def recentre(params: Any, state: ManyArmsState, centre: float) -> bool:
+    """A new series. False if that is not possible."""
+    buckets, scalars = state.buckets, state.scalars
+    scalars[CENTRE] = centre
+    largest = 0.0
+    for bucket in range(1, int(scalars[USED])):
+        if buckets[LOW + bucket] != EMPTY:
+            largest = max(largest, buckets[SIZE + bucket])
+    too_near = scalars[FAR_EDGE] - centre < far_distance(params, scalars[SCALE], largest)
+    too_large = centre > LARGE + 4.0 * params.n_arms
+    fine = scalars[AGE] < CROWDED and not too_near and not too_large and split_near(state)
+    if not fine and not rebuild(params, state):
+        return False
+    expand_series(buckets, scalars, first_power(params))
+    return True
+
+
+@kernel
+def search_series(params: Any, scalars: FloatArray) -> float:
+    """The shift at which F is 1, if the series reaches it; else where it leaves the reach."""
+    power = params.power
+    skip = power - first_power(params)
+    shift = scalars[SHIFT]
+    factor = whole_power(scalars[SCALE] / scalars[UNIT], power)
+    for _ in range(8):
+        value, first, second = sum_up(scalars, power, skip, shift)
+        step = step_to_one(factor * value, factor * first, factor * second, power)
+        shift += step
+        if not abs(shift) <= REACH or abs(step) <= SETTLED:
+            break
+    return float(shift)
+
+
+@kernel
+def search(params: Any, state: ManyArmsState) -> int:
+    """Bring x up to date; the buckets, the series and c are."""
+    scalars = state.scalars
+    shift = scalars[SHIFT]
+    reached = scalars[AGE] < OLD
+    for _ in range(SEARCHES):
+        if not abs(shift) <= EMPTY:
+            break
+        if not reached and not recentre(params, state, scalars[CENTRE] + min(shift, 0.5) * scalars[UNIT]):
+            return FAILED
+        shift = search_series(params, scalars)
+        if abs(shift) <= REACH:
+            scalars[SHIFT] = shift
+            return CONVERGED
+        reached = False
+    return FAILED
+
+
+@kernel
+def change(params: Any, state: ManyArmsState, arm: int, loss: float, weight: float) -> None:
+    """Give an arm another L and b, on all levels; the search comes next."""
+    arms, scalars = state.arms, state.scalars
+    before, weight_before = arms[PER_ARM * arm + LOSS], arms[PER_ARM * arm + WEIGHT]
+    correct_series(scalars, first_power(params), before, weight_before, loss, weight)
+    if not move(state, arm, loss, weight):
+        scalars[AGE] = CROWDED
