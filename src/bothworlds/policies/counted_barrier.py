@@ -25,9 +25,11 @@ from bothworlds.policies.many.state import (
     PER_ARM,
     ROUND,
     SCALE,
+    TOUCHED_ARMS,
     WEIGHT,
     ManyArmsState,
     empty_state,
+    line_up,
     probability,
 )
 from bothworlds.policies.rates import (
@@ -56,6 +58,11 @@ class CountedParameters(NamedTuple):
     schedule: int
     horizon: float
     n_arms: int
+
+    @property
+    def touched_arms(self) -> int:
+        """How many arms a round touches, in effect."""
+        return TOUCHED_ARMS
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +153,7 @@ def _(rate: CountedRateParameters, state: FTRLState, observe: int, error: float)
 
 @kernel
 def begin(params: CountedParameters, state: ManyArmsState, horizon: float) -> None:
-    """Forget all but the number of restarts."""
+    """All arms, which stand in a row, are equal."""
     state.scalars[ROUND] = 1.0
     state.scalars[SCALE] = 1.0
     state.scalars[HORIZON] = horizon
@@ -194,6 +201,7 @@ def _(
     scalars[ROUND] += 1.0
     if params.schedule == RESTARTS and scalars[ROUND] > horizon:
         scalars[EPOCH] += 1.0
+        line_up(params.n_arms, state.arms, state.members)
         begin(params, state, horizon * horizon)
         return CONVERGED
     rate = counted_rate(horizon, count_of(params, state, observe) + 1.0)

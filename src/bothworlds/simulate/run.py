@@ -218,15 +218,16 @@ def simulate(
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
     if block is not None:
         block = _check.integer("block", block, at_least=1)
-    if block is None or isinstance(_inner(environment), PythonEnvironment):
+    if isinstance(_inner(environment), PythonEnvironment):
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
-        block = max(16, min(BLOCK, WORK // environment.n_arms))
+        block = _block(environment.n_arms)
     told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
     _check_fit(labelled, environment, horizon, told, repeats, trace)
     todo = [
-        _Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, block)
+        _Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
         for policy in labelled.values()
+        for rounds in [block or _block(_touched(policy, environment.n_arms, told))]
         for number in numbers
     ]
     n = environment.n_arms
@@ -251,6 +252,15 @@ def simulate(
         tuple(tuple(traces[i : i + repeats]) for i in range(0, len(traces), repeats)),
         np.array([result.kept_p for result in results]).reshape(*shape, n) if probabilities else None,
     )
+
+
+def _touched(policy: Policy, n_arms: int, horizon: int | None) -> int:
+    """How many arms a round of this policy touches."""
+    return getattr(policy.resolve(n_arms, horizon), "touched_arms", n_arms)
+
+
+def _block(touched_arms: int) -> int:
+    return max(16, min(BLOCK, WORK // touched_arms))
 
 
 def _numbers(replications: Any) -> range:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from bothworlds._jit import FloatArray, IntArray, kernel
+from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.many.state import (
     COUNT,
     EMPTY,
     FILLED,
     HOME,
     LOW,
+    ORDER,
     PER_ARM,
     PLACE,
     ROOM,
@@ -20,17 +19,14 @@ from bothworlds.policies.many.state import (
 
 
 @kernel
-def by_start(buckets: FloatArray, used: int) -> IntArray:
-    """The buckets in the order in which their members stand."""
-    order = np.arange(used)
-    for i in range(1, used):
-        bucket = order[i]
+def sort_by_start(buckets: FloatArray, used: int) -> None:
+    """Put the buckets into the order in which their members stand."""
+    for i in range(used):
         j = i
-        while j > 0 and buckets[START + order[j - 1]] > buckets[START + bucket]:
-            order[j] = order[j - 1]
+        while j > 0 and buckets[START + int(buckets[ORDER + j - 1])] > buckets[START + i]:
+            buckets[ORDER + j] = buckets[ORDER + j - 1]
             j -= 1
-        order[j] = bucket
-    return order
+        buckets[ORDER + j] = i
 
 
 @kernel
@@ -40,11 +36,12 @@ def compact(members: FloatArray, buckets: FloatArray, scalars: FloatArray) -> No
     First all members move down without gaps, in the order in which they stand, then up again from the top:
     none is ever written over another.
     """
-    order = by_start(buckets, int(scalars[USED]))
+    used = int(scalars[USED])
+    sort_by_start(buckets, used)
     filled = 0
     needed = 0
-    for at in range(order.size):
-        bucket = order[at]
+    for at in range(used):
+        bucket = int(buckets[ORDER + at])
         first, count = int(buckets[START + bucket]), int(buckets[COUNT + bucket])
         for i in range(count):
             members[filled + i] = members[first + i]
@@ -54,8 +51,8 @@ def compact(members: FloatArray, buckets: FloatArray, scalars: FloatArray) -> No
         buckets[ROOM + bucket] = room
         needed += room
     scalars[FILLED] = needed
-    for at in range(order.size - 1, -1, -1):
-        bucket = order[at]
+    for at in range(used - 1, -1, -1):
+        bucket = int(buckets[ORDER + at])
         first, count = int(buckets[START + bucket]), int(buckets[COUNT + bucket])
         needed -= int(buckets[ROOM + bucket])
         for i in range(count - 1, -1, -1):

@@ -16,8 +16,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.many.buckets import (
     REACH,
@@ -42,7 +40,6 @@ from bothworlds.policies.many.state import (
     LOW,
     OFFSET,
     PER_ARM,
-    PLACE,
     ROOM,
     SCALE,
     SHIFT,
@@ -98,8 +95,8 @@ def clear(buckets: FloatArray, scalars: FloatArray) -> None:
 
 @kernel
 def fill(params: Any, state: ManyArmsState, weight: float) -> None:
-    """The state in which all arms are equal, and x is known: one bucket without width."""
-    arms, members, buckets, scalars = state
+    """All arms, which stand in a row, are equal, and x is known: one bucket without width."""
+    arms, _, buckets, scalars = state
     n_arms = params.n_arms
     clear(buckets, scalars)
     scalars[OFFSET] = 0.0
@@ -107,12 +104,9 @@ def fill(params: Any, state: ManyArmsState, weight: float) -> None:
     scalars[UNIT] = -scalars[CENTRE]
     scalars[FAR_EDGE] = scalars[CENTRE] + FAR_MARGIN * far_distance(params, scalars[SCALE], weight)
     bucket = new_bucket(buckets, scalars, 0.0, 0.0, size_of(weight))
-    # what join and add_moments would do, arm by arm: a state is made in Python, where a million is many
     arms[LOSS::PER_ARM] = 0.0
     arms[WEIGHT::PER_ARM] = weight
     arms[HOME::PER_ARM] = bucket
-    arms[PLACE::PER_ARM] = np.arange(n_arms)
-    members[:n_arms] = np.arange(n_arms)
     buckets[ROOM + bucket] = n_arms
     buckets[COUNT + bucket] = n_arms
     scalars[FILLED] = n_arms

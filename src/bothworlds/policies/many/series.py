@@ -20,6 +20,7 @@ from bothworlds.policies.many.state import (
     SERIES,
     SHIFT,
     SIZE,
+    SUMS,
     TERMS,
     UNIT,
     USED,
@@ -35,10 +36,8 @@ BINOMIAL = np.array(  # C(k+j−1, j) at j·POWERS + k
 
 
 @kernel
-def add_bucket(
-    buckets: FloatArray, scalars: FloatArray, bucket: int, first_power: int, sums: FloatArray
-) -> None:
-    """Add what one bucket contributes to the series; ``sums`` is scratch."""
+def add_bucket(buckets: FloatArray, scalars: FloatArray, bucket: int, first_power: int) -> None:
+    """Add what one bucket contributes to the series."""
     half = 0.5 * buckets[WIDTH + bucket]
     distance = buckets[LOW + bucket] - scalars[CENTRE]
     inverse = 1.0 / (distance + half)
@@ -48,19 +47,19 @@ def add_bucket(
         size *= REACH * scalars[UNIT] / distance
         terms += 1
     for k in range(terms):
-        sums[k] = 0.0
+        scalars[SUMS + k] = 0.0
     power = buckets[SIZE + bucket] / COARSE_UNITS
     row = first_power
     for j in range(MOMENTS * bucket, MOMENTS * (bucket + 1)):
         term = power * (buckets[COARSE + j] + buckets[FINE + j] / FINE_UNITS)
         for k in range(terms):
-            sums[k] += BINOMIAL[row + k] * term
+            scalars[SUMS + k] += BINOMIAL[row + k] * term
         row += POWERS
         power *= -half * inverse
     step = scalars[UNIT] * inverse
     power = whole_power(step, first_power)
     for k in range(terms):
-        scalars[SERIES + k] += power * sums[k]
+        scalars[SERIES + k] += power * scalars[SUMS + k]
         power *= step
 
 
@@ -82,10 +81,9 @@ def expand_series(buckets: FloatArray, scalars: FloatArray, first_power: int) ->
     scalars[AGE] = 0.0
     for k in range(TERMS):
         scalars[SERIES + k] = 0.0
-    sums = np.empty(TERMS)
     for bucket in range(1, int(scalars[USED])):
         if buckets[LOW + bucket] != EMPTY:
-            add_bucket(buckets, scalars, bucket, first_power, sums)
+            add_bucket(buckets, scalars, bucket, first_power)
             buckets[NEARNESS + bucket] = 1.0 / (buckets[LOW + bucket] - scalars[CENTRE] - REACH * unit)
 
 

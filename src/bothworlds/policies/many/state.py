@@ -1,7 +1,7 @@
 """The state of the machine for many arms: four arrays, and where in them everything is.
 
 Few arrays, because compiled code counts the references to each of them at every call; and arrays of floats
-throughout, whole numbers included, so that every state is saved the same way.
+throughout, whole numbers included, so that every state is saved the same way. Kernels allocate nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, generic, kernel
 
+TOUCHED_ARMS = 64  # a round takes the time of one that touches so many
 MANY_ARMS = 256  # from here on faster than passes over all arms: measured in docs/benchmarks.md
 
 # --- arms: what is known of one arm stands side by side, so that it is one access to the memory ---
@@ -33,7 +34,8 @@ NEARNESS = 6 * BUCKETS  # 1/(low − x) for the largest x that the series reache
 COARSE = 7 * BUCKETS  # MOMENTS numbers of each bucket, each a sum of terms rounded to units of 2^−26 …
 MOMENTS = 24
 FINE = COARSE + MOMENTS * BUCKETS  # … and of what the rounding left, in units of 2^−52
-N_BUCKETS = FINE + MOMENTS * BUCKETS
+ORDER = FINE + MOMENTS * BUCKETS  # scratch: the buckets in the order of their members
+N_BUCKETS = ORDER + BUCKETS
 
 FAR = (
     0  # the bucket of arms so far away that together they have no weight: it has neither members nor moments
@@ -55,7 +57,8 @@ EPOCH = 10  # number of restarts so far
 HORIZON = 11  # T, or T_k of the segment
 SERIES = 12  # Σ b_i·(UNIT/(L_i − CENTRE))^k for TERMS successive k
 TERMS = 16
-N_SCALARS = SERIES + TERMS
+SUMS = SERIES + TERMS  # scratch, for as many terms
+N_SCALARS = SUMS + TERMS
 
 
 class ManyArmsState(NamedTuple):
@@ -69,13 +72,20 @@ class ManyArmsState(NamedTuple):
 
 
 def empty_state(n_arms: int) -> ManyArmsState:
-    """Room for everything."""
-    return ManyArmsState(
-        np.zeros(PER_ARM * n_arms),
-        np.zeros(3 * n_arms + 16 * BUCKETS),
-        np.zeros(N_BUCKETS),
-        np.zeros(N_SCALARS),
-    )
+    """Room for everything, and all arms in a row."""
+    arms = np.zeros(PER_ARM * n_arms)
+    arms[PLACE::PER_ARM] = np.arange(n_arms)
+    members = np.zeros(3 * n_arms + 16 * BUCKETS)
+    members[:n_arms] = np.arange(n_arms)
+    return ManyArmsState(arms, members, np.zeros(N_BUCKETS), np.zeros(N_SCALARS))
+
+
+@kernel
+def line_up(n_arms: int, arms: FloatArray, members: FloatArray) -> None:
+    """All arms in a row again. (In Python a million is many: ``empty_state`` has other means.)"""
+    for arm in range(n_arms):
+        arms[PER_ARM * arm + PLACE] = arm
+        members[arm] = arm
 
 
 @generic

@@ -17,6 +17,7 @@ from bothworlds.policies.many.state import (
     ROUND,
     SCALE,
     SHIFT,
+    TOUCHED_ARMS,
     UNIT,
     ManyArmsState,
     distance,
@@ -37,6 +38,11 @@ class ManyArmsParameters(NamedTuple):
     theta: float
     growing: bool
     n_arms: int
+
+    @property
+    def touched_arms(self) -> int:
+        """How many arms a round touches, in effect."""
+        return TOUCHED_ARMS
 
 
 @kernel
