@@ -7,7 +7,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs bench constants compare clean
+.PHONY: help demo test browser lint format docs studies bench constants compare clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +25,17 @@ $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	$(PIP) install --editable '.[lab,cluster]' --group dev
 	@touch $@
 
-demo: $(VENV)/demo.stamp ## a tour of half a minute: two worlds, three policies, one chart
-	$(BIN)/python examples/tour.py --out build/tour
+demo: $(VENV)/demo.stamp ## eight policies in six worlds: scorecard, tables and report in about a minute
+	@rm -rf build/quick
+	$(BIN)/bothworlds run examples/quick.toml --out build/quick
 
-test: lint ## everything that must pass: lint, types, layers, tests, coverage, docs (about 8 minutes)
+browser: # Debian's chromium for the tests of the report, by apt when root; without it they are skipped, which says so
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && echo "installing chromium with apt, for the tests of the report" && apt-get -qq update >/dev/null \
+	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install chromium fonts-dejavu-core >/dev/null; } \
+	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
+
+test: lint browser ## everything that must pass: lint, types, layers, tests, coverage, docs (about 8 minutes)
 	$(BIN)/python -m pytest -n $(JOBS) tests
 	$(BIN)/python -m pytest -q README.md CONTRIBUTING.md docs src  # in one process: examples of a page build on each other
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(JOBS) -m "not compiled" --cov --cov-report=term tests
@@ -47,6 +54,9 @@ format: $(VENV)/dev.stamp ## let ruff format and fix
 docs: $(VENV)/dev.stamp ## build the documentation, charts included, into build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
+
+studies: $(VENV)/demo.stamp ## run all studies in examples/ into build/studies (about an hour; resumes)
+	for file in examples/*.toml; do $(BIN)/bothworlds run $$file --out build/studies/$$(basename $$file .toml) || exit; done
 
 bench: $(VENV)/dev.stamp ## measure speed, as ratios in one run: Bandit against NumPy, and whole runs
 	$(BIN)/python benchmarks/bandit_speed.py

@@ -1,16 +1,23 @@
-"""Every example in the Markdown pages and docstrings is executed, each page in an empty folder of its own."""
+"""Every example in the Markdown pages and docstrings is executed, each page in an empty folder of its own.
+
+That goes for Python, and in the tutorial for the commands of the package.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
+import sys
 import tempfile
 from doctest import NORMALIZE_WHITESPACE
 from typing import Any, NamedTuple
 
-from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
+from sybil.sybil import SybilCollection
 
 
 def enter(namespace: dict[str, Any]) -> None:
@@ -25,9 +32,24 @@ def leave(namespace: dict[str, Any]) -> None:
     shutil.rmtree(namespace["_folder"])
 
 
+def run_commands(example: Example) -> None:
+    """Run the lines of a console block that begin with ``$ bothworlds``; they must succeed."""
+    for line in example.parsed.splitlines():
+        if line.startswith("$ bothworlds "):
+            command = [sys.executable, "-m", *shlex.split(line[2:])]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise AssertionError(f"{line}\n{done.stdout}{done.stderr}")
+
+
+console = CodeBlockParser(language="console", evaluator=run_commands)
 markdown = PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE)
 docstrings = DocTestParser(NORMALIZE_WHITESPACE)
-pytest_collect_file = (
-    Sybil(parsers=[markdown], patterns=["*.md"], setup=enter, teardown=leave)
-    + Sybil(parsers=[docstrings], patterns=["*.py"], path="src", setup=enter, teardown=leave)
+around: dict[str, Any] = {"setup": enter, "teardown": leave}
+pytest_collect_file = SybilCollection(
+    [
+        Sybil(parsers=[markdown], patterns=["*.md"], excludes=["**/tutorial.md"], **around),
+        Sybil(parsers=[markdown, console], patterns=["**/tutorial.md"], **around),
+        Sybil(parsers=[docstrings], patterns=["*.py"], path="src", **around),
+    ]
 ).pytest()

@@ -14,6 +14,7 @@ import bothworlds
 
 sys.path.insert(0, str(Path(__file__).parent))
 import gallery
+import proof_charts
 
 project = "bothworlds"
 author = "the bothworlds developers"
@@ -45,7 +46,9 @@ def _block(translator: Any, node: nodes.math_block) -> None:
 
 
 def _gallery(app: Any) -> None:
-    gallery.write(Path(__file__).parent / "gallery", charts=os.environ.get("BOTHWORLDS_GALLERY") != "plain")
+    folder, charts = Path(__file__).parent / "gallery", os.environ.get("BOTHWORLDS_GALLERY") != "plain"
+    gallery.write(folder, charts=charts)
+    proof_charts.write(folder, charts=charts)
 
 
 def setup(app: Any) -> None:

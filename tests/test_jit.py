@@ -210,3 +210,27 @@ def test_without_jit_everything_is_python():
     assert plain == pytest.approx(
         bothworlds.solve([0, 1], 1.0, bothworlds.LogBarrier()).p.tolist(), rel=1e-14
     )
+
+
+TWO_KERNELS = """
+import json
+import bothworlds as bw
+from bothworlds.policies.base import act_once
+arms = [bw.Bandit(3, policy, seed=2).pull().probability for policy in (bw.Uniform(), bw.EpsilonGreedy())]
+print(json.dumps([arms, sum(act_once.compiled.stats.cache_hits.values())]))
+"""
+
+
+@pytest.mark.compiled
+def test_machine_code_for_other_types_is_never_used(tmp_path):
+    """What two processes that number their files alike could leave behind."""
+    cache = tmp_path / "cache"
+    arms, hits = run(TWO_KERNELS, [str(SOURCE.parent)], cache)
+    assert hits == 0
+    assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 2]
+    first, second = sorted(cache.rglob("*act_once*.nbc"))
+    content = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(content)
+    assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 0]
+    assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 2]  # repaired

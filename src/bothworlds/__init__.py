@@ -6,7 +6,9 @@
 >>> bandit.update(pull, reward=1.0)
 """
 
-from bothworlds import environments, errors, policies
+import typing as _typing
+
+from bothworlds import environments, errors, policies, theory
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
@@ -49,6 +51,9 @@ from bothworlds.simplex.regularizers import (
 from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Run, Trace, replay, simulate
 
+if _typing.TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
 __all__ = [
     "BARBAR",
     "EXP3",
@@ -85,6 +90,7 @@ __all__ = [
     "Run",
     "Shannon",
     "Solution",
+    "Study",
     "Thompson",
     "Trace",
     "Tsallis",
@@ -98,4 +104,14 @@ __all__ = [
     "replay",
     "simulate",
     "solve",
+    "theory",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """``Study`` needs the extra ``lab``, so it is imported when asked for."""
+    if name == "Study":
+        from bothworlds.report.study import Study  # noqa: PLC0415
+
+        return Study
+    raise AttributeError(f"module 'bothworlds' has no attribute {name!r}")

@@ -16,6 +16,11 @@ with ``NUMBA_DISABLE_JIT=1`` everything runs as Python (that is how coverage is 
 
 No ``fastmath`` anywhere: it reorders sums, and a reordered sum is another trajectory. The numpy error
 model is needed for loops with a division to vectorise.
+
+Kernels own no memory: those of the package are compiled without numba's reference counts, which cost more
+than a round of a fast policy. One that allocates (``np.empty``, or ``a[:] = b`` for arrays, which copies)
+says so with ``allocates=True``; code outside the package may always allocate. Every array of an argument is
+seven machine words, so that a call costs as much as a pass over ten arms: ``inline=True`` makes it none.
 """
 
 from __future__ import annotations
@@ -27,10 +32,12 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bothworlds._lock import exclusive
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,20 +46,41 @@ F = TypeVar("F", bound=Callable[..., Any])
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 
+# Always with "_nrt", the reference counts: a callee that does not say would inherit its caller's.
 _FLAGS: dict[str, Any] = {"error_model": "numpy"}
 _PACKAGE = Path(__file__).parent
 
-# Functions that numba has not been told about yet, each with the rule that picks its implementation.
-_pending: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+# Functions that numba has not been told about yet, each with the rule that picks its implementation and
+# with the flags for that.
+_pending: list[tuple[Callable[..., Any], Callable[..., Any], dict[str, bool]]] = []
+# What else numba must be told before the first kernel is compiled.
+_introductions: list[Callable[[], None]] = []
 # Implementations that live outside the package: the files they are in, for each type they are chosen by.
 _outside: dict[type, set[Path]] = {}
 _lock = threading.RLock()
 
 
-def kernel(function: F) -> F:
+def _outsider(function: Callable[..., Any]) -> bool:
+    return _PACKAGE not in Path(function.__code__.co_filename).parents
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(*, allocates: bool = False, inline: bool = False) -> Callable[[F], F]: ...
+def kernel(function: Any = None, *, allocates: bool = False, inline: bool = False) -> Any:
     """Let compiled code call ``function``."""
-    _pending.append((function, lambda *_: function))
+    if function is None:
+        return functools.partial(kernel, allocates=allocates, inline=inline)
+    flags = {"_nrt": allocates or _outsider(function), "forceinline": inline}
+    _pending.append((function, lambda *_: function, flags))
     return function
+
+
+def introduce(tell: Callable[[], None]) -> Callable[[], None]:
+    """Call ``tell``, which imports numba and extends it, before the first kernel is compiled."""
+    _introductions.append(tell)
+    return tell
 
 
 class _GenericFunction(Generic[P, R]):
@@ -63,12 +91,18 @@ class _GenericFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         raise NotImplementedError
 
-    def register(self, kind: type) -> Callable[[F], F]:
+    def register(self, kind: type, *, allocates: bool = False, inline: bool = False) -> Callable[[F], F]:
         raise NotImplementedError
 
 
-def generic(default: Callable[P, R]) -> _GenericFunction[P, R]:
+@overload
+def generic(default: Callable[P, R]) -> _GenericFunction[P, R]: ...
+@overload
+def generic(*, allocates: bool) -> Callable[[Callable[P, R]], _GenericFunction[P, R]]: ...
+def generic(default: Any = None, *, allocates: bool = False) -> Any:
     """A kernel whose implementation is chosen by the type of its first argument.
+
+    ``allocates`` holds for all implementations; one alone can say so in ``register``.
 
     >>> @generic
     ... def area(shape, scale):
@@ -81,42 +115,54 @@ def generic(default: Callable[P, R]) -> _GenericFunction[P, R]:
     >>> area(Square(3.0), 2.0)
     18.0
     """
-    implementations: dict[type, Callable[..., R]] = {}
+    if default is None:
+        return functools.partial(generic, allocates=allocates)
+    implementations: dict[type, Callable[..., Any]] = {}
+    flags = {default: (allocates or _outsider(default), False)}
 
     # A plain function, not an object with __call__: numba can only look up functions.
     @functools.wraps(default)
-    def dispatch(first: Any, *rest: Any) -> R:
+    def dispatch(first: Any, *rest: Any) -> Any:
         return implementations.get(type(first), default)(first, *rest)
 
-    def register(kind: type) -> Callable[[F], F]:
+    every = allocates
+
+    def register(kind: type, *, allocates: bool = False, inline: bool = False) -> Callable[[F], F]:
         def decorate(implementation: F) -> F:
             implementations[kind] = implementation
-            path = Path(implementation.__code__.co_filename)
-            if _PACKAGE not in path.parents:
-                _outside.setdefault(kind, set()).add(path)
+            if _outsider(implementation):
+                _outside.setdefault(kind, set()).add(Path(implementation.__code__.co_filename))
+            flags[implementation] = every or allocates or _outsider(implementation), inline
             return implementation
 
         return decorate
 
-    def choose(first: Any, *_: Any) -> Callable[..., R]:
-        # numba's type of a NamedTuple knows its class; any other type gets the default
-        return implementations.get(getattr(first, "instance_class", object), default)
+    def with_flags(wanted: tuple[bool, bool]) -> Callable[..., Any]:
+        def choose(first: Any, *_: Any) -> Callable[..., Any] | None:
+            # numba's type of a NamedTuple knows its class; any other type gets the default
+            found = implementations.get(getattr(first, "instance_class", object), default)
+            return found if flags[found] == wanted else None
+
+        return choose
 
     dispatch.register = register  # type: ignore[attr-defined]
     dispatch.implementations = implementations  # type: ignore[attr-defined]
-    _pending.append((dispatch, choose))
-    return dispatch  # type: ignore[return-value]
+    for memory, inline in ((True, False), (False, False), (False, True)):
+        _pending.append((dispatch, with_flags((memory, inline)), {"_nrt": memory, "forceinline": inline}))
+    return dispatch
 
 
 def _introduce() -> None:
     """Tell numba of the kernels that were written since the last time."""
     from numba import config  # noqa: PLC0415
-    from numba.extending import overload  # noqa: PLC0415
+    from numba.extending import overload  # noqa: PLC0415 - not that of typing
 
     with _lock:
+        while _introductions and not config.DISABLE_JIT:
+            _introductions.pop()()
         while _pending and not config.DISABLE_JIT:
-            function, choose = _pending.pop()
-            overload(function, jit_options=_FLAGS, strict=False)(choose)
+            function, choose, flags = _pending.pop()
+            overload(function, jit_options=_FLAGS | flags, strict=False)(choose)
 
 
 class entry(Generic[P, R]):
@@ -140,7 +186,7 @@ class entry(Generic[P, R]):
         if numba.config.DISABLE_JIT:
             return self.py_func
         with _lock:
-            dispatcher = numba.njit(nogil=True, **_FLAGS)(self.py_func)
+            dispatcher = numba.njit(nogil=True, _nrt=_outsider(self.py_func), **_FLAGS)(self.py_func)
             dispatcher._cache = _disk_cache(self.py_func)
         return dispatcher  # type: ignore[no-any-return]
 
@@ -155,10 +201,25 @@ class entry(Generic[P, R]):
         dispatcher: Any = self.compiled
         if numba.config.DISABLE_JIT:
             return self.py_func
-        _introduce()
-        signature = tuple(numba.typeof(value) for value in args)
+        signature = self.signature(*args)
         dispatcher.compile(signature)
         return dispatcher.overloads[signature].entry_point  # type: ignore[no-any-return]
+
+    def signature(self, *args: Any) -> tuple[Any, ...]:
+        """What decides which machine code is used; empty where nothing is compiled."""
+        import numba  # noqa: PLC0415
+
+        if numba.config.DISABLE_JIT:
+            return ()
+        _introduce()
+        return tuple(numba.typeof(value) for value in args)
+
+    def is_ready(self, signature: tuple[Any, ...]) -> bool:
+        """Is there machine code for this signature, in memory or on disk?"""
+        dispatcher: Any = self.compiled
+        if not signature or signature in dispatcher.overloads:
+            return True
+        return bool(dispatcher._cache.has(signature, dispatcher.targetctx))
 
 
 # --- the disk cache -------------------------------------------------------------------------------------
@@ -263,13 +324,27 @@ def _disk_cache(function: Callable[..., Any]) -> Any:
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             cache = self.choose(sig)
             try:
-                return None if cache is None else cache.load_overload(sig, target_context)
+                found = None if cache is None else cache.load_overload(sig, target_context)
             except (ImportError, AttributeError):
                 return None  # the same file under another module name
+            # machine code for other types would read memory that is not there
+            return found if found is None or tuple(found.signature.args) == tuple(sig) else None
+
+        def has(self, sig: Any, target_context: Any) -> bool:
+            cache = self.choose(sig)
+            if cache is None:
+                return False
+            key = cache._index_key(sig, target_context.codegen())
+            return key in cache._cache_file._load_index()
 
         def save_overload(self, sig: Any, data: Any) -> None:
             cache = self.choose(sig)
             if cache is not None:
-                cache.save_overload(sig, data)
+                # numba numbers its files by an index that it reads, then writes: two processes that compile
+                # different kernels at the same time could give both the same number
+                folder = Path(cache.cache_path)
+                folder.mkdir(parents=True, exist_ok=True)
+                with exclusive(folder / "lock"):
+                    cache.save_overload(sig, data)
 
     return Router()

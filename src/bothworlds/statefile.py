@@ -79,13 +79,17 @@ def counts(data: dict[str, Any], key: str, size: int) -> list[int]:
 
 
 def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
-    """Write ``data`` beside ``path`` and rename it into place: a reader sees the old file or the new one."""
+    """Write ``data`` as JSON; a reader sees the old file or the new one."""
+    write_bytes(path, json.dumps(data, allow_nan=False).encode())
+
+
+def write_bytes(path: str | PathLike[str], content: bytes) -> None:
+    """Write beside ``path``, under a name that ends in ``.tmp``, and rename it into place, durably."""
     target = Path(os.path.realpath(path))  # what a link points to, not the link
-    content = json.dumps(data, allow_nan=False)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
         os.chmod(temporary, _mode(target))
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -1,7 +1,9 @@
 """Seeded trajectories that must not change: a refactoring which moves one of them changed a policy.
 
 The numbers were recorded once. They are compared to 1e-12, not to the bit, only because exp and log differ
-in their last bit between processors.
+in their last bit between processors. Those of TsallisINF() were recorded again when its step got a kernel of
+its own: rounding grows along a trajectory without a barrier, and the new p is within 1.2e-12 of the 60-digit
+transcription of the same 399 rounds (the old one was within 8.7e-12). All other numbers outlived that.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ GOLDEN = [
      [0.8143623265625991, 0.0754930946720041, 0.024108799058802175, 0.08603577970659466],
      [223, 70, 61, 46]),
     (bw.TsallisINF(), None,
-     [0.8224180193081868, 0.061815739854593155, 0.02644551532873132, 0.08932072550848887],
+     [0.8224180193092355, 0.06181573985445531, 0.026445515328687892, 0.08932072550762128],
      [247, 43, 48, 62]),
     (bw.TsallisINF("rv"), None,
      [0.9429359960520283, 0.007808185900336159, 0.0005128854573381766, 0.04874293259029726],

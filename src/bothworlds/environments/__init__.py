@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bothworlds import _check
+from bothworlds._value import PartError, from_table, to_table
 from bothworlds.environments.base import Environment
 from bothworlds.environments.bernoulli import Bernoulli
 from bothworlds.environments.beta import Beta
@@ -20,6 +23,7 @@ from bothworlds.environments.stochastically_constrained import StochasticallyCon
 from bothworlds.environments.switching import Switching
 from bothworlds.environments.threshold_adversary import ThresholdAdversary
 from bothworlds.environments.truncated_normal import TruncatedNormal
+from bothworlds.errors import InvalidArgument, StateError
 
 REGISTRY: dict[str, type[Environment]] = {
     "bernoulli": Bernoulli,
@@ -50,6 +54,29 @@ def get(name: str) -> type[Environment]:
     return REGISTRY[_check.known("environment", name, REGISTRY)]
 
 
+def register(name: str, environment: type[Environment]) -> None:
+    """Make an environment of your own known by name, so that studies can name it."""
+    if REGISTRY.get(name, environment) is not environment:
+        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {REGISTRY[name].__name__}")
+    REGISTRY[name] = environment
+
+
+def to_dict(environment: Environment) -> dict[str, Any]:
+    """An environment in plain JSON types: its registry name and its fields."""
+    return to_table(environment, REGISTRY, "bothworlds.environments.register")
+
+
+def from_dict(data: Any) -> Environment:
+    """The environment that :func:`to_dict` described."""
+    if not isinstance(data, dict) or "kind" not in data:
+        raise StateError(f"an environment must be a table with a 'kind', got {data!r}")
+    try:
+        built: Environment = from_table(data, get)
+    except PartError as error:
+        raise StateError(f"the environment {error.kind!r} cannot be restored: {error}") from error
+    return built
+
+
 __all__ = [
     "Bernoulli",
     "Beta",
@@ -68,6 +95,9 @@ __all__ = [
     "Switching",
     "ThresholdAdversary",
     "TruncatedNormal",
+    "from_dict",
     "get",
     "names",
+    "register",
+    "to_dict",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -47,14 +47,14 @@ class Delayed(Environment):
     mean:
         The mean delay in rounds; a whole number for ``"fixed"``, and the mean of X for ``"heavy"``.
     kind:
-        One of the above.
+        One of the above. (In an experiment file it is called ``law``: there, the kind is ``"delayed"``.)
     longest:
         Bounds the memory of a run: so many pulls are kept at most.
     """
 
     base: Environment
     mean: float
-    kind: Literal["fixed", "geometric", "heavy"] = "fixed"
+    kind: Literal["fixed", "geometric", "heavy"] = field(default="fixed", metadata={"key": "law"})
     longest: int = 100_000
 
     regret_kind: ClassVar[str] = "as in the base environment"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +16,7 @@ from numpy.typing import ArrayLike
 from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.environments.base import Environment, cost_of, loss_of, open_world, prepare
+from bothworlds.environments.table import parquet_columns
 from bothworlds.errors import InvalidArgument
 from bothworlds.rng import expand
 
@@ -33,6 +38,7 @@ class LoggedWorld(NamedTuple):
 
 
 START, READ = 0, 1
+COLUMNS = ("action", "reward", "propensity")  # of a log in a file
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -95,6 +101,21 @@ class Logged(Environment):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "n_arms", n)
 
+    @classmethod
+    def read(cls, path: str | PathLike[str], n_arms: int = 0) -> Logged:
+        """Read a log from a CSV file or a Parquet file (needs pyarrow).
+
+        Its columns ``action``, ``reward`` and ``propensity`` are taken, by name; others are left alone.
+        """
+        file = Path(path)
+        if file.suffix.lower() == ".parquet":
+            columns = parquet_columns(file)
+            _require(file, columns)
+        else:
+            columns = _csv_columns(file)
+        actions, rewards, propensities = (columns[name] for name in COLUMNS)
+        return cls(actions, rewards, propensities, n_arms)
+
     def estimated_means(self) -> FloatArray:
         """Self-normalised inverse-propensity estimates of every arm's mean loss, over the whole log."""
         actions, weights = np.asarray(self.actions), 1.0 / np.asarray(self.propensities)
@@ -116,6 +137,33 @@ class Logged(Environment):
 
     def __repr__(self) -> str:
         return f"Logged(<{np.size(self.actions)} rows>, n_arms={self.n_arms})"
+
+
+def _require(file: Path, names: Iterable[str]) -> None:
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise InvalidArgument(
+            f"{file} must have the columns {', '.join(COLUMNS)}, got {', '.join(names)}; "
+            f"missing: {', '.join(missing)}"
+        )
+
+
+def _csv_columns(file: Path) -> dict[str, FloatArray | IntArray]:
+    kinds = dict(zip(COLUMNS, (int, float, float), strict=True))
+    values: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    with file.open(newline="", encoding="utf-8-sig") as stream:  # spreadsheets put a mark in front
+        reader = csv.DictReader(stream)
+        _require(file, reader.fieldnames or ())
+        for row in reader:
+            for name, kind in kinds.items():
+                try:
+                    values[name].append(kind(row[name]))
+                except (TypeError, ValueError):
+                    wanted = "an arm 0, 1, …" if kind is int else "a number"
+                    raise InvalidArgument(
+                        f"{file}, line {reader.line_num}: {name} must be {wanted}, got {row[name]!r}"
+                    ) from None
+    return {name: np.array(values[name], dtype=kind) for name, kind in kinds.items()}
 
 
 @open_world.register(LoggedParameters)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds.environments.base import Environment
-from bothworlds.environments.table import REGRET, TableParameters, check_table
+from bothworlds.environments.table import REGRET, TableParameters, check_table, parquet_columns
 from bothworlds.errors import InvalidArgument
 
 
@@ -48,15 +48,7 @@ class LossTable(Environment):
         """Read a table from a CSV file (a header row is skipped) or a Parquet file (needs pyarrow)."""
         file = Path(path)
         if file.suffix.lower() == ".parquet":
-            try:
-                from pyarrow import parquet  # noqa: PLC0415 - an optional extra
-            except ImportError as error:
-                raise ImportError(
-                    "Parquet files need the extra 'parquet': pip install 'bothworlds[parquet]'"
-                ) from error
-
-            columns = parquet.read_table(file)
-            return cls(np.column_stack([column.to_numpy() for column in columns.columns]))
+            return cls(np.column_stack(list(parquet_columns(file).values())))
         with file.open(newline="", encoding="utf-8-sig") as stream:  # spreadsheets put a mark in front
             reader = csv.reader(stream)
             rows = [(reader.line_num, row) for row in reader if row]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,19 @@ def check_table(name: str, values: Any, n_arms: int | None = None, first_row: in
             "rescale losses to [0, 1] (reward r is loss 1 − r)"
         )
     return table
+
+
+def parquet_columns(file: Path) -> dict[str, Any]:
+    """The columns of a Parquet file as arrays."""
+    try:
+        from pyarrow import parquet  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise ImportError(
+            "Parquet files need the extra 'parquet': pip install 'bothworlds[parquet]'"
+        ) from error
+
+    table = parquet.read_table(file)
+    return dict(zip(table.column_names, (column.to_numpy() for column in table.columns), strict=True))
 
 
 class TableParameters(NamedTuple):

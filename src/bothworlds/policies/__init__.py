@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from bothworlds import _check
+from bothworlds._value import PartError, from_table, to_table
 from bothworlds.errors import InvalidArgument, StateError
 from bothworlds.policies import estimators
 from bothworlds.policies.avner import Avner
@@ -72,9 +72,10 @@ def get(name: str) -> type[Policy]:
 
 
 def register(name: str, policy: type[Policy]) -> None:
-    """Make a policy of your own known by name, so that bandits which play it can be saved and loaded."""
-    if REGISTRY.get(name, policy) is not policy:
-        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {REGISTRY[name].__name__}")
+    """Make a policy of your own known by name: to bandits that are saved and loaded, and to studies."""
+    taken = _parts().get(name, policy)
+    if taken is not policy:
+        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {taken.__name__}")
     REGISTRY[name] = policy
 
 
@@ -82,32 +83,23 @@ def _parts() -> dict[str, type[Any]]:
     return {**REGISTRY, **regularizers.REGISTRY, **estimators.REGISTRY}
 
 
+def _find(kind: Any) -> type[Any]:
+    return _parts()[_check.known("policy", kind, _parts())]
+
+
 def to_dict(part: Any) -> dict[str, Any]:
     """A policy (or a part of one) in plain JSON types: its registry name and its fields."""
-    kind = next((name for name, cls in _parts().items() if cls is type(part)), None)
-    if kind is None:
-        raise StateError(
-            f"{type(part).__name__} is not registered, so it cannot be saved; "
-            f"call bothworlds.policies.register('a-name', {type(part).__name__}) first"
-        )
-    values = {field.name: getattr(part, field.name) for field in fields(part)}
-    return {
-        "kind": kind,
-        **{name: to_dict(value) if hasattr(value, "parameters") else value for name, value in values.items()},
-    }
+    return to_table(part, _parts(), "bothworlds.policies.register")
 
 
 def from_dict(data: Any) -> Any:
     """The policy (or part) that :func:`to_dict` described."""
     if not isinstance(data, dict) or "kind" not in data:
         raise StateError(f"a policy must be a table with a 'kind', got {data!r}")
-    values = {key: from_dict(value) if isinstance(value, dict) else value for key, value in data.items()}
-    kind = values.pop("kind")
     try:
-        cls = _parts()[_check.known("policy", kind, _parts())]
-        return cls(**values)
-    except (InvalidArgument, TypeError) as error:
-        raise StateError(f"the policy {kind!r} cannot be restored: {error}") from error
+        return from_table(data, _find)
+    except PartError as error:
+        raise StateError(f"the policy {error.kind!r} cannot be restored: {error}") from error
 
 
 __all__ = [

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, entry, generic, kernel
+from bothworlds._lanes import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgument
 
@@ -78,7 +79,7 @@ def observation_weight(params: Any, state: Any, arm: int) -> tuple[float, int]:
     return 1.0, 0
 
 
-@generic
+@generic(allocates=True)
 def inspect(params: Any, state: Any, out_rates: FloatArray, out_estimates: FloatArray) -> None:
     """Learning rates and cumulative estimated losses in force; NaN for policies that have none."""
     out_rates[:] = math.nan
@@ -88,18 +89,54 @@ def inspect(params: Any, state: Any, out_rates: FloatArray, out_estimates: Float
 @kernel
 def draw(p: FloatArray, uniform: float) -> int:
     """The arm at the quantile ``uniform`` of the (unnormalised) distribution ``p``; never one with p = 0."""
-    total = 0.0
-    for i in range(p.size):
-        total += p[i]
-    target = uniform * total
+    return find(p, uniform * sum_of(p))
+
+
+@kernel
+def sum_of(values: FloatArray) -> float:
+    """The sum, in lanes."""
+    n = values.size
+    sums = fill(0.0)
+    for i in range(0, whole(n), LANES):
+        sums = sums + load(values, i)
+    total = add_up(sums)
+    for i in range(whole(n), n):
+        total += values[i]
+    return total
+
+
+@kernel
+def copy(values: FloatArray, out: FloatArray) -> None:
+    """``out[:] = values``, which would take a temporary copy, and seconds to compile."""
+    for i in range(values.size):
+        out[i] = values[i]
+
+
+FEW = 64  # up to so many arms are added up one by one, more in pairs of blocks
+
+
+@kernel(inline=True)
+def find(p: FloatArray, target: float) -> int:
+    """The first arm at which the sum of ``p`` exceeds ``target``; never one with p = 0."""
+    n = p.size
     reached = 0.0
-    last = 0
-    for i in range(p.size):
+    begin = 0
+    if n > FEW:
+        while begin + 2 * LANES <= n:
+            more = reached + add_up(load(p, begin) + load(p, begin + LANES))
+            if more > target:
+                break
+            reached = more
+            begin += 2 * LANES
+    last = max(0, begin - 1)
+    for i in range(begin, n):
+        reached += p[i]
         if p[i] > 0.0:
-            reached += p[i]
             last = i
             if reached > target:
                 break
+    while p[last] == 0.0 and last > 0:  # rounding kept the sum below the target, and zeros came last
+        last -= 1
     return last
 
 

@@ -60,7 +60,7 @@ def cross(
     return max(0.0, survival - step * mass)
 
 
-@kernel
+@kernel(allocates=True)
 def probability_of_smallest(a: FloatArray, b: FloatArray, out: FloatArray) -> None:
     """For independent X_i ~ Beta(a_i, b_i), whole a_i, b_i ≥ 1: the probability that X_i is the smallest,
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, act, distribution, init, inspect, observation_weight, update
 from bothworlds.policies.estimators import ImportanceWeightedParameters
-from bothworlds.policies.ftrl_kernel import FTRLParameters
+from bothworlds.policies.ftrl_kernel import FTRLParameters, follow
 from bothworlds.policies.ftrl_state import HORIZON as FTRL_HORIZON
 from bothworlds.policies.ftrl_state import ROUND as FTRL_ROUND
 from bothworlds.policies.ftrl_state import FTRLState
@@ -113,15 +113,19 @@ class CountedBarrier(Policy):
         value = _check.number("log_barrier", self.log_barrier, at_least=0.0)
         object.__setattr__(self, "log_barrier", value)
 
-    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters | CountedParameters:
-        """Those of an FTRL with rates of its own, or of the machine for many arms."""
+    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
+        """Those of an FTRL with rates of its own."""
         schedule = RESTARTS if horizon is None else KNOWN
         rounds = float(max(4, n_arms) if horizon is None else horizon)
-        if n_arms >= MANY_ARMS:
-            return CountedParameters(1, self.log_barrier, schedule, rounds, n_arms)
         rate = CountedRateParameters(schedule, rounds)
-        regularizer = LogBarrier().parameters()
-        return FTRLParameters(regularizer, ImportanceWeightedParameters(), rate, self.log_barrier, n_arms)
+        return follow(LogBarrier(), ImportanceWeightedParameters(), rate, self.log_barrier, n_arms)
+
+    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+        """The parameters, or for many arms those of a machine with the same distribution."""
+        params = super().resolve(n_arms, horizon)
+        if n_arms < MANY_ARMS:
+            return params
+        return CountedParameters(1, self.log_barrier, params.rate.schedule, params.rate.horizon, n_arms)
 
 
 @kernel

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray
+from bothworlds._jit import FloatArray, generic
 from bothworlds.policies.base import (
     Policy,
     act,
+    copy,
     distribution,
-    draw,
+    find,
     init,
     inspect,
     observation_weight,
+    sum_of,
     update,
 )
 from bothworlds.policies.ftrl import FTRL
@@ -23,6 +27,7 @@ from bothworlds.policies.ftrl_state import EPOCH, FTRLState
 from bothworlds.policies.many.state import MANY_ARMS
 from bothworlds.policies.many.tsallis import ManyArmsParameters
 from bothworlds.simplex.regularizers import Tsallis
+from bothworlds.simplex.steps import MULTIPLIER, TOTAL, TwoThirdsTsallisStep
 
 BETA = 2.0 / 3.0
 
@@ -66,37 +71,43 @@ class DecoupledTsallisINF(Policy):
     def __post_init__(self) -> None:
         _check.one_of("scale", self.scale, ("paper", "original"))
 
-    def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters | ManyArmsParameters:
-        """The FTRL inside and the exploration power 1 − β/2 = ⅔, or the machine for many arms."""
+    def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters:
+        """The FTRL inside, and the exploration power 1 − β/2 = ⅔."""
         theta = (1.0 if self.scale == "paper" else 0.75) * n_arms ** (1.0 / 6.0)
-        if n_arms >= MANY_ARMS:  # p ∝ (L − x)^−3, so that p^⅔ ∝ (L − x)^−2
-            return ManyArmsParameters(power=3, explore=2, theta=theta, growing=True, n_arms=n_arms)
         ftrl = FTRL(Tsallis(BETA), log_barrier=0.0, theta=theta, alpha=0.5)
         return DecoupledParameters(ftrl.parameters(n_arms, horizon), 1.0 - BETA / 2.0)
+
+    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+        """The parameters, or for many arms those of a machine with the same distributions."""
+        params = super().resolve(n_arms, horizon)
+        if n_arms < MANY_ARMS:
+            return params
+        theta = params.ftrl.rate.theta  # p ∝ (L − x)^−3, so that p^⅔ ∝ (L − x)^−2
+        return ManyArmsParameters(power=3, explore=2, theta=theta, growing=True, n_arms=n_arms)
 
 
 @init.register(DecoupledParameters)
 def _(params: DecoupledParameters) -> DecoupledState:
     ftrl = init(params.ftrl)
-    return DecoupledState(ftrl, ftrl.p**params.power)
+    state = DecoupledState(ftrl, np.empty(params.ftrl.n_arms))
+    explore(params.ftrl.step, state, params.power)
+    return state
 
 
 @act.register(DecoupledParameters)
 def _(
     params: DecoupledParameters, state: DecoupledState, uniforms: FloatArray
 ) -> tuple[int, int, float, float, int]:
-    arm = draw(state.ftrl.p, uniforms[0])
-    observe = draw(state.explore, uniforms[1])
-    weight, epoch = observation_weight(params, state, observe)
-    return arm, observe, state.ftrl.p[arm], weight, epoch
+    arm = find(state.ftrl.p, uniforms[0] * state.ftrl.carried[TOTAL])
+    total = sum_of(state.explore)
+    observe = find(state.explore, uniforms[1] * total)
+    weight = state.explore[observe] / total
+    return arm, observe, state.ftrl.p[arm], weight, int(state.ftrl.scalars[EPOCH])
 
 
 @observation_weight.register(DecoupledParameters)
 def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> tuple[float, int]:
-    total = 0.0
-    for i in range(state.explore.size):
-        total += state.explore[i]
-    return state.explore[arm] / total, int(state.ftrl.scalars[EPOCH])
+    return state.explore[arm] / sum_of(state.explore), int(state.ftrl.scalars[EPOCH])
 
 
 @update.register(DecoupledParameters)
@@ -104,14 +115,29 @@ def _(
     params: DecoupledParameters, state: DecoupledState, observe: int, loss: float, weight: float, epoch: int
 ) -> int:
     status = update(params.ftrl, state.ftrl, observe, loss, weight, epoch)
-    for i in range(state.explore.size):
-        state.explore[i] = state.ftrl.p[i] ** params.power
+    explore(params.ftrl.step, state, params.power)
     return status
+
+
+@generic
+def explore(step: Any, state: DecoupledState, power: float) -> None:
+    """Fill ``explore`` with numbers in proportion to p^power."""
+    for i in range(state.explore.size):
+        state.explore[i] = state.ftrl.p[i] ** power
+
+
+@explore.register(TwoThirdsTsallisStep)
+def _(step: TwoThirdsTsallisStep, state: DecoupledState, power: float) -> None:
+    # p = (c/y)³, and the power is ⅔; c = 1 will do
+    shift = state.ftrl.carried[MULTIPLIER]
+    for i in range(state.explore.size):
+        y = state.ftrl.losses[i] - shift
+        state.explore[i] = 1.0 / (y * y)
 
 
 @distribution.register(DecoupledParameters)
 def _(params: DecoupledParameters, state: DecoupledState, out: FloatArray) -> None:
-    out[:] = state.ftrl.p
+    copy(state.ftrl.p, out)
 
 
 @inspect.register(DecoupledParameters)

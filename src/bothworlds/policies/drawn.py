@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.base import act, distribution, draw, observation_weight
+from bothworlds.policies.base import act, copy, distribution, draw, observation_weight
 
 EPOCH = 0  # number of restarts so far
 
@@ -34,7 +34,7 @@ def _no_weight(params: Any, state: Any, arm: int) -> tuple[float, int]:
 
 def read_p(params: Any, state: Any, out: FloatArray) -> None:
     """Copy ``p``."""
-    out[:] = state.p
+    copy(state.p, out)
 
 
 def register_drawn(kind: type, *, weighted: bool) -> None:

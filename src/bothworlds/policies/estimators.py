@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from bothworlds import _check
-from bothworlds._jit import generic
-from bothworlds.policies.ftrl_state import MULTIPLIER, FTRLState
+from bothworlds._jit import generic, kernel
+from bothworlds.policies.ftrl_state import FTRLState
+from bothworlds.simplex.steps import MULTIPLIER
 
 AT_THE_CAP = 1.0 + 1e-12  # what equals its cap up to rounding is within it
 
@@ -150,6 +151,17 @@ def estimate(
     raise NotImplementedError("an estimator must register estimate")
 
 
+@generic
+def moves_one(estimator: Any) -> bool:
+    """Does only the estimate of the observed arm change?"""
+    return True
+
+
+@moves_one.register(BaselineParameters)
+def _(estimator: BaselineParameters) -> bool:
+    return False
+
+
 @estimate.register(ImportanceWeightedParameters)
 def _(
     estimator: ImportanceWeightedParameters,
@@ -185,20 +197,19 @@ def _(
     loss: float,
     weight: float,
 ) -> float:
-    losses = state.losses
-    multiplier = state.scalars[MULTIPLIER]
+    losses, p = state.losses, state.p
+    multiplier = state.carried[MULTIPLIER]
     baseline = mean if math.isnan(estimator.baseline) else estimator.baseline
-    observed = 0.0
+    observed = capped(estimator, baseline, estimator.kappa * p[observe] * (losses[observe] - multiplier))
     for i in range(losses.size):
-        cap = estimator.kappa * state.p[i] * (losses[i] - multiplier)
-        if baseline <= cap * AT_THE_CAP:
-            b = baseline
-        elif estimator.drop:
-            b = 0.0
-        else:
-            b = cap
-        losses[i] += b
-        if i == observe:
-            observed = b
+        losses[i] += capped(estimator, baseline, estimator.kappa * p[i] * (losses[i] - multiplier))
     losses[observe] += (loss - observed) / weight
     return observed
+
+
+@kernel
+def capped(estimator: BaselineParameters, baseline: float, cap: float) -> float:
+    """The baseline of one arm."""
+    if baseline <= cap * AT_THE_CAP:
+        return baseline
+    return 0.0 if estimator.drop else cap

@@ -13,6 +13,7 @@ from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import (
     Policy,
     act,
+    copy,
     distribution,
     draw,
     init,
@@ -148,7 +149,7 @@ def _(
 
 @distribution.register(EXP3PlusPlusParameters)
 def _(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState, out: FloatArray) -> None:
-    out[:] = state.p
+    copy(state.p, out)
 
 
 @inspect.register(EXP3PlusPlusParameters)

@@ -10,8 +10,15 @@ from bothworlds import _check
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import Policy
 from bothworlds.policies.estimators import Estimator, ImportanceWeighted
-from bothworlds.policies.ftrl_kernel import FTRLParameters
-from bothworlds.policies.rates import KNOWN, RESTARTS, UNUSED, RateParameters, log_horizon
+from bothworlds.policies.ftrl_kernel import FTRLParameters, follow
+from bothworlds.policies.rates import (
+    KNOWN,
+    RESTARTS,
+    UNUSED,
+    CommonRateParameters,
+    RateParameters,
+    log_horizon,
+)
 from bothworlds.simplex.regularizers import Constants, Regularizer
 
 IMPORTANCE_WEIGHTED = ImportanceWeighted()
@@ -125,10 +132,13 @@ class FTRL(Policy):
                 over_log = False
         elif over_log or alpha != 0.5:
             schedule, rounds = RESTARTS, float(max(4, n_arms))
-        return FTRLParameters(
-            self.regularizer.parameters(),
+        rate: Any = RateParameters(theta, over_log, alpha, True, False, schedule, rounds)
+        if alpha == 0.5 and not over_log:
+            rate = CommonRateParameters(theta, True, rounds)
+        return follow(
+            self.regularizer,
             self.estimator.parameters(),
-            RateParameters(theta, over_log, alpha, True, False, schedule, rounds),
+            rate,
             preset.log_barrier if self.log_barrier is None else self.log_barrier,
             n_arms,
         )

@@ -15,19 +15,19 @@ class FTRLState(NamedTuple):
     sums: FloatArray
     """What the rates sum up over the rounds, one number per arm; zero after a restart."""
     rates: FloatArray
-    """γ_i of the round to come."""
+    """γ_i of the round to come; only the first, if all are the same and the step reads no other."""
     p: FloatArray
     """Distribution of the round to come."""
     scalars: FloatArray
     """The single numbers below."""
+    carried: FloatArray
+    """What the step's kernel carries from round to round, λ and Σp first: see simplex/steps."""
 
 
 ROUND = 0  # t, the round to come, counted from the last restart
 OFFSET = 1  # what has been subtracted from all losses so far
-MULTIPLIER = 2  # λ of p
-SMALLEST = 3  # min L
-HORIZON = 4  # T, or T_k of the segment
-EPOCH = 5  # number of restarts so far
-LOSS_SUM = 6  # losses seen, restarts survived
-LOSS_COUNT = 7
-N_SCALARS = 8
+HORIZON = 2  # T, or T_k of the segment
+EPOCH = 3  # number of restarts so far
+LOSS_SUM = 4  # losses seen, restarts survived
+LOSS_COUNT = 5
+N_SCALARS = 6

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from bothworlds.policies.base import Policy
 from bothworlds.policies.estimators import CappedBaseline
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.ftrl_kernel import FTRLParameters
-from bothworlds.policies.rates import KNOWN, RUNNING, UNUSED
+from bothworlds.policies.rates import KNOWN, RUNNING, UNUSED, log_horizon
 from bothworlds.simplex.regularizers import LogBarrier
 
 
@@ -38,11 +39,12 @@ class LightBarrier(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
         """Those of FTRL with the two changes."""
+        theta = 0.75 if horizon is None else 0.75 / math.sqrt(log_horizon(horizon))
         params = FTRL(
-            LogBarrier(), log_barrier=0.5, theta=0.75, alpha=0.0, estimator=CappedBaseline(kappa=0.5)
+            LogBarrier(), log_barrier=0.5, theta=theta, alpha=0.0, estimator=CappedBaseline(kappa=0.5)
         ).parameters(n_arms, horizon)
         rate = params.rate._replace(
-            over_log=True,
+            over_log=horizon is None,
             error_weighted=True,
             schedule=RUNNING if horizon is None else KNOWN,
             horizon=UNUSED if horizon is None else float(horizon),

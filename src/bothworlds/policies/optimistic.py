@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import act, distribution, init, inspect, observation_weight, update
+from bothworlds.policies.base import act, copy, distribution, init, inspect, observation_weight, update
 from bothworlds.policies.ftrl_kernel import FTRLParameters, solve
 from bothworlds.policies.ftrl_state import EPOCH, FTRLState
+from bothworlds.simplex.steps import SEVERAL
 
 
 class OptimisticParameters(NamedTuple):
@@ -50,8 +51,8 @@ def _(params: OptimisticParameters) -> OptimisticState:
 @kernel
 def begin(params: OptimisticParameters, state: OptimisticState) -> int:
     """The first round after a (re)start, when Σℓ̂ = 0."""
-    state.ftrl.losses[:] = state.predictions
-    return solve(params.ftrl, state.ftrl)
+    copy(state.predictions, state.ftrl.losses)
+    return solve(params.ftrl, state.ftrl, SEVERAL, 0.0, 0.0)
 
 
 @act.register(OptimisticParameters)
@@ -78,7 +79,7 @@ def _(
     current = int(ftrl.scalars[EPOCH])
     if epoch != current:  # drawn before the last restart: only the prediction survives restarts
         ftrl.losses[observe] += step * error
-        return solve(params.ftrl, ftrl)
+        return solve(params.ftrl, ftrl, SEVERAL, 0.0, 0.0)
     for i in range(ftrl.losses.size):
         ftrl.losses[i] += state.predictions[i]
     status = update(params.ftrl, ftrl, observe, error, weight, epoch)
@@ -89,7 +90,7 @@ def _(
 
 @distribution.register(OptimisticParameters)
 def _(params: OptimisticParameters, state: OptimisticState, out: FloatArray) -> None:
-    out[:] = state.ftrl.p
+    copy(state.ftrl.p, out)
 
 
 @inspect.register(OptimisticParameters)

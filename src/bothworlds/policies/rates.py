@@ -27,6 +27,12 @@ ON = 0.0  # what advance_rates returns when nothing restarts
 
 
 @generic
+def same_for_all(rate: Any) -> bool:
+    """Does ``advance_rates`` only set ``rates[0]``, which is for all arms?"""
+    return False
+
+
+@generic
 def begin_rates(rate: Any, state: FTRLState) -> None:
     """Fill ``state.rates`` for the first round after a (re)start; the scalars are set, the sums are zero."""
     raise NotImplementedError("a schedule of rates must register begin_rates")
@@ -95,6 +101,31 @@ def accumulate(
     else:
         for i in range(p.size):
             sums[i] += weight * max(p[i], clip) ** power
+
+
+class CommonRateParameters(NamedTuple):
+    """γ = θ·√t for all arms, or θ if it does not grow: the rates above for α = ½. T plays no part."""
+
+    theta: float
+    growing: bool
+    horizon: float
+
+
+@same_for_all.register(CommonRateParameters)
+def _(rate: CommonRateParameters) -> bool:
+    return True
+
+
+@begin_rates.register(CommonRateParameters)
+def _(rate: CommonRateParameters, state: FTRLState) -> None:
+    state.rates[:] = rate.theta
+
+
+@advance_rates.register(CommonRateParameters)
+def _(rate: CommonRateParameters, state: FTRLState, observe: int, error: float) -> float:
+    if rate.growing:
+        state.rates[0] = rate.theta * math.sqrt(1.0 + state.scalars[ROUND])
+    return ON
 
 
 @begin_rates.register(RateParameters)

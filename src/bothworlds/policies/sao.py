@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, init, inspect, update
+from bothworlds.policies.base import Policy, copy, init, inspect, update
 from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
 from bothworlds.policies.drawn import EPOCH, register_drawn
 from bothworlds.policies.exp3_p import EXP3P, EXP3PParameters, EXP3PState
@@ -121,7 +121,7 @@ def _(params: SAOParameters, state: SAOState, observe: int, loss: float, weight:
         return CONVERGED  # drawn before the switch
     if epoch == 1:
         status = update(params.exp3p, state.exp3p, observe, loss, weight, 0)
-        state.p[:] = state.exp3p.p
+        copy(state.exp3p.p, state.p)
         return status
     scalars[ROUND] += 1.0
     state.counts[observe] += 1.0
@@ -129,7 +129,7 @@ def _(params: SAOParameters, state: SAOState, observe: int, loss: float, weight:
     state.estimates[observe] += (1.0 - loss) / weight
     if suspicious(params, state):
         scalars[EPOCH] = 1.0
-        state.p[:] = state.exp3p.p
+        copy(state.exp3p.p, state.p)
     else:
         share(state)
     return CONVERGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bothworlds import _check
 from bothworlds.errors import InvalidArgument
@@ -49,11 +49,9 @@ class TsallisINF(Policy):
     def __post_init__(self) -> None:
         _check.one_of("estimator", self.estimator, ("iw", "rv"))
 
-    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters | ManyArmsParameters:
-        """Those of the equivalent FTRL, or of the machine for many arms."""
+    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
+        """Those of the equivalent FTRL."""
         iw = self.estimator == "iw"
-        if iw and n_arms >= MANY_ARMS:
-            return ManyArmsParameters(power=2, explore=2, theta=1.0, growing=True, n_arms=n_arms)
         return FTRL(
             Tsallis(0.5),
             log_barrier=0.0,
@@ -61,6 +59,13 @@ class TsallisINF(Policy):
             alpha=0.5,
             estimator=ImportanceWeighted() if iw else reduced_variance(),
         ).parameters(n_arms, horizon)
+
+    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+        """The parameters, or for many arms those of a machine with the same distribution."""
+        params = super().resolve(n_arms, horizon)
+        if self.estimator == "rv" or n_arms < MANY_ARMS:
+            return params
+        return ManyArmsParameters(power=2, explore=2, theta=1.0, growing=True, n_arms=n_arms)
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,14 +79,19 @@ class INF(Policy):
     J.-Y. Audibert, S. Bubeck: Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.
     """
 
-    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters | ManyArmsParameters:
-        """Those of an FTRL whose rates do not grow, or of the machine for many arms."""
+    def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
+        """Those of an FTRL whose rates do not grow."""
         if horizon is None:
             raise InvalidArgument(
                 "INF needs a horizon, got None; give horizon=T, or use TsallisINF(), which needs none"
             )
         theta = math.sqrt(horizon / 2.0)
-        if n_arms >= MANY_ARMS:
-            return ManyArmsParameters(power=2, explore=2, theta=theta, growing=False, n_arms=n_arms)
         params = FTRL(Tsallis(0.5), log_barrier=0.0, theta=theta, alpha=0.5).parameters(n_arms, horizon)
         return params._replace(rate=params.rate._replace(growing=False))
+
+    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+        """The parameters, or for many arms those of a machine with the same distribution."""
+        params = super().resolve(n_arms, horizon)
+        if n_arms < MANY_ARMS:
+            return params
+        return ManyArmsParameters(power=2, explore=2, theta=params.rate.theta, growing=False, n_arms=n_arms)

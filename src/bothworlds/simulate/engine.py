@@ -15,6 +15,9 @@ from bothworlds.simplex.kernel import FAILED
 # how a block ended
 COMPLETE, BAD_LOSS, UNSOLVED = range(3)
 
+NO_LETTER = -1
+NEVER = -1  # in place of a round
+
 # running totals of a replication
 COST, CLEAN, SUFFERED, MARK = range(4)
 N_TALLY = 4
@@ -60,11 +63,9 @@ def cut_record(record: Record, rounds: int) -> Record:
 
 
 @kernel
-def deliver(
+def exchange(
     delay: DelayParameters,
     box: Mailbox,
-    params: Any,
-    state: Any,
     t: int,
     observe: int,
     loss: float,
@@ -72,19 +73,14 @@ def deliver(
     epoch: int,
     uniform: float,
 ) -> int:
-    """Send off the feedback of round t, and hand the policy what is due now. Returns the solver's status."""
+    """Send off the feedback of round t; return the slot of the first letter that is due now (−1: none)."""
     slot = post(delay, box, t, uniform)
     letter = box.contents[slot]
     letter[0], letter[1], letter[2], letter[3] = observe, loss, weight, epoch
     due = t % box.first.size
-    status = 0
     slot = int(box.first[due])
-    while slot >= 0:
-        letter = box.contents[slot]
-        status = max(status, update(params, state, int(letter[0]), letter[1], letter[2], int(letter[3])))
-        slot = int(box.following[slot])
     box.first[due] = -1.0
-    return status
+    return slot
 
 
 @entry
@@ -110,6 +106,8 @@ def play_block(
     At a mark, ``kept`` gets regret and losses, and ``kept_p``, unless it has no rows, the distribution.
     """
     traced = record.arms.size > 0
+    mark = int(tally[MARK])
+    following = marks[mark] if mark < marks.size else NEVER
     for k in range(policy_uniforms.shape[0]):
         t = before + k + 1
         draws = world_uniforms[k]
@@ -131,21 +129,28 @@ def play_block(
             record.arms[t - 1] = arm
             record.observed[t - 1] = observe
             record.losses[t - 1] = loss
+        slot = NO_LETTER
         if delay.longest > 0:
-            status = deliver(delay, box, params, state, t, observe, loss, weight, epoch, draws[-1])
-        else:
-            status = update(params, state, observe, loss, weight, epoch)
-        if status == FAILED:
-            return UNSOLVED, t, loss
-        mark = int(tally[MARK])
-        if mark < marks.size and marks[mark] == t:
+            slot = exchange(delay, box, t, observe, loss, weight, epoch, draws[-1])
+        learning = delay.longest == 0 or slot >= 0
+        while learning:  # once, or for every letter: one loop, so that ``update`` is compiled once
+            if slot >= 0:
+                letter = box.contents[slot]
+                observe, loss, weight, epoch = int(letter[0]), letter[1], letter[2], int(letter[3])
+                slot = int(box.following[slot])
+            if update(params, state, observe, loss, weight, epoch) == FAILED:
+                return UNSOLVED, t, loss
+            learning = slot >= 0
+        if t == following:
             best, clean_best = benchmark(env, world, t)
             kept[mark, REGRET] = tally[COST] - best
             kept[mark, CLEAN_REGRET] = tally[CLEAN] - clean_best
             kept[mark, LOSS] = tally[SUFFERED]
             if mark < kept_p.shape[0]:
                 distribution(params, state, kept_p[mark])
-            tally[MARK] = mark + 1.0
+            mark += 1
+            tally[MARK] = mark
+            following = marks[mark] if mark < marks.size else NEVER
     last = before + policy_uniforms.shape[0]
     if traced and last == record.arms.size:
         distribution(params, state, record.p[last])

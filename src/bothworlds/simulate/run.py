@@ -40,7 +40,7 @@ TRACE_LIMIT = 4e9  # bytes
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """What one replication of one policy leaves behind."""
 
     kept: FloatArray
@@ -49,7 +49,7 @@ class _Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Job:
+class Job:
     """One replication of one policy."""
 
     policy: Policy
@@ -63,7 +63,7 @@ class _Job:
     probabilities: bool
     block: int
 
-    def run(self, stop: threading.Event, progress: Progress) -> _Outcome:
+    def run(self, stop: threading.Event, progress: Progress) -> Outcome:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
         kept = np.full((self.marks.size, N_KEPT), np.nan)
         kept_p = np.full((self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan)
@@ -86,7 +86,16 @@ class _Job:
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
             progress.advance(rounds)
-        return _Outcome(kept, kept_p, record if self.trace else None)
+        return Outcome(kept, kept_p, record if self.trace else None)
+
+    def compile(self) -> None:
+        """Compile the kernel for this policy in this environment, or read it from disk."""
+        play_block.bind(*self.empty_arguments())
+
+    def empty_arguments(self) -> tuple[Any, ...]:
+        """Arguments of the right types."""
+        n = self.environment.n_arms
+        return tuple(self.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
 
     def arguments(self, kept: FloatArray, kept_p: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
@@ -135,9 +144,10 @@ def _inner(environment: Environment) -> Environment:
     return environment.base if isinstance(environment, Delayed) else environment
 
 
-def default_checkpoints(horizon: int) -> IntArray:
-    """About a hundred rounds, evenly spaced on a log scale, the last one included."""
-    return np.unique(np.geomspace(1, horizon, 100).round().astype(np.int64))
+def default_checkpoints(horizon: int, count: int = 100) -> IntArray:
+    """At most ``count`` rounds, evenly spaced on a log scale, the last one included."""
+    start = 1 if count > 1 else horizon
+    return np.unique(np.geomspace(start, horizon, count).round().astype(np.int64))
 
 
 def simulate(
@@ -201,38 +211,24 @@ def simulate(
     >>> bool(run.regret[0, :, -1].mean() < 0.2 * run.regret[1, :, -1].mean())
     True
     """
-    if not isinstance(environment, Environment):
-        hint = f"; write {environment.__name__}(...)" if isinstance(environment, type) else ""
-        raise InvalidArgument(
-            f"environment must be an environment such as Bernoulli(...), got {environment!r}{hint}"
-        )
-    if not hasattr(environment, "n_arms"):
-        raise InvalidArgument(
-            f"environment must have n_arms, got {environment!r} without; set it in the class"
-        )
+    require_environment(environment)
     labelled = _label(policies)
     horizon = _check.integer("horizon", horizon, at_least=1)
     numbers = _numbers(replications)
     repeats = len(numbers)
     seed = _check.integer("seed", seed, at_least=0)
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
-    if block is not None:
-        block = _check.integer("block", block, at_least=1)
-    if isinstance(_inner(environment), PythonEnvironment):
-        # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
-        block = _block(environment.n_arms)
     told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
-    _check_fit(labelled, environment, horizon, told, repeats, trace)
+    check_fit(labelled, environment, horizon, told, repeats, trace)
     todo = [
-        _Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
+        Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
         for policy in labelled.values()
-        for rounds in [block or _block(_touched(policy, environment.n_arms, told))]
+        for rounds in [block_of(environment, block, policy, told)]
         for number in numbers
     ]
-    n = environment.n_arms
-    for job in todo[::repeats]:  # compile (or read from disk) before threads fan out
-        play_block.bind(*job.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
+    for job in todo[::repeats]:
+        job.compile()  # before threads fan out
     many = f"{len(labelled)} policies" if len(labelled) > 1 else next(iter(labelled))
     results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60])
     shape = (len(labelled), repeats, marks.size)
@@ -250,17 +246,36 @@ def simulate(
         marks,
         np.array([result.kept for result in results]).reshape(*shape, N_KEPT),
         tuple(tuple(traces[i : i + repeats]) for i in range(0, len(traces), repeats)),
-        np.array([result.kept_p for result in results]).reshape(*shape, n) if probabilities else None,
+        np.array([result.kept_p for result in results]).reshape(*shape, environment.n_arms)
+        if probabilities
+        else None,
     )
 
 
-def _touched(policy: Policy, n_arms: int, horizon: int | None) -> int:
-    """How many arms a round of this policy touches."""
-    return getattr(policy.resolve(n_arms, horizon), "touched_arms", n_arms)
+def require_environment(environment: Any) -> Environment:
+    """``environment`` itself, or an error that says what one looks like."""
+    if not isinstance(environment, Environment):
+        hint = f"; write {environment.__name__}(...)" if isinstance(environment, type) else ""
+        raise InvalidArgument(
+            f"environment must be an environment such as Bernoulli(...), got {environment!r}{hint}"
+        )
+    if not hasattr(environment, "n_arms"):
+        raise InvalidArgument(
+            f"environment must have n_arms, got {environment!r} without; set it in the class"
+        )
+    return environment
 
 
-def _block(touched_arms: int) -> int:
-    return max(16, min(BLOCK, WORK // touched_arms))
+def block_of(environment: Environment, block: int | None, policy: Policy, told: int | None) -> int:
+    """Rounds per call of the kernel."""
+    n_arms = environment.n_arms
+    if block is not None:
+        block = _check.integer("block", block, at_least=1)
+    if isinstance(_inner(environment), PythonEnvironment):
+        # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
+        return max(16, min(BLOCK, WORK // n_arms))
+    touched_arms = getattr(policy.resolve(n_arms, told), "touched_arms", n_arms)
+    return block or max(16, min(BLOCK, WORK // touched_arms))
 
 
 def _numbers(replications: Any) -> range:
@@ -274,7 +289,7 @@ def _numbers(replications: Any) -> range:
     return replications
 
 
-def _run_all(todo: list[_Job], jobs: int, title: str) -> list[_Outcome]:
+def _run_all(todo: list[Job], jobs: int, title: str) -> list[Outcome]:
     """All jobs in threads, results in order. Ctrl-C, or the first error, stops the rest within a block."""
     stop = threading.Event()
     with Progress(title, sum(job.horizon for job in todo)) as progress, ThreadPoolExecutor(jobs) as pool:
@@ -322,7 +337,14 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
     return marks
 
 
-def _check_fit(
+def check_pair(policy: Policy, environment: Environment, told: int | None) -> None:
+    """Refuse a policy that cannot play in the environment, with the horizon it is told."""
+    policy.resolve(environment.n_arms, told)
+    if policy.draws > 1 and isinstance(_inner(environment), Logged):
+        raise InvalidArgument(f"Logged data shows only the arm that was played; {policy!r} observes another")
+
+
+def check_fit(
     policies: dict[str, Policy],
     environment: Environment,
     horizon: int,
@@ -333,11 +355,7 @@ def _check_fit(
     """Everything that can be refused before the first round is."""
     environment.parameters(horizon)
     for policy in policies.values():
-        policy.resolve(environment.n_arms, told)
-        if policy.draws > 1 and isinstance(_inner(environment), Logged):
-            raise InvalidArgument(
-                f"Logged data shows only the arm that was played; {policy!r} observes another"
-            )
+        check_pair(policy, environment, told)
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgument(
@@ -345,7 +363,7 @@ def _check_fit(
         )
 
 
-def _trace(job: _Job, record: Record) -> Trace:
+def _trace(job: Job, record: Record) -> Trace:
     return Trace(
         job.policy,
         job.environment.n_arms,

@@ -119,3 +119,30 @@ def respond(
 ) -> tuple[float, float, float]:
     """The p at which an arm's slope is ``y``, with dy/dv and d²y/dv²; a closed form may be registered."""
     return newton_response(regularizer, y, rate, log_barrier, start)
+
+
+# --- what divergences need, registered by the regularizers whose regret can be accounted for ---------------
+
+
+@generic
+def height(regularizer: Any, p: float) -> float:
+    """h = −ψ'(p); where it is cheaper from p than from the depth, a closed form may be registered."""
+    return slope(regularizer, -math.log(p))[0]
+
+
+@generic
+def potential(regularizer: Any, p: float, height: float) -> float:
+    """ψ(p), given h at p."""
+    raise NotImplementedError("a regularizer must register its potential")
+
+
+@generic
+def rise(regularizer: Any, p: float, height: float, u: float) -> tuple[float, float]:
+    """h(v+u) − h(v) without cancellation, and h'(v+u), given p = e^{−v} and h at p."""
+    raise NotImplementedError("a regularizer must register its rise")
+
+
+@generic
+def spread(regularizer: Any, p: float, height: float, w: float) -> float:
+    """ψ(x) − ψ(p) − ψ'(p)(x − p) at x = p·e^w without cancellation, given h at p; w may be −∞."""
+    raise NotImplementedError("a regularizer must register its spread")

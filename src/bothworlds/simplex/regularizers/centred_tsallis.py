@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bothworlds import _check
-from bothworlds.simplex.regularizers.base import Regularizer, newton_response, reach, respond, slope
+from bothworlds.simplex.growth import bend, growth
+from bothworlds.simplex.regularizers.base import (
+    Regularizer,
+    newton_response,
+    potential,
+    reach,
+    respond,
+    rise,
+    slope,
+    spread,
+)
+from bothworlds.simplex.regularizers.shannon import entropy_spread
+from bothworlds.simplex.regularizers.tsallis import power_spread
 
 
 class CentredTsallisParameters(NamedTuple):
@@ -70,3 +82,34 @@ def _(
         return math.exp(-y / rate), rate, 0.0
     first = rate + power * y
     return math.exp(-math.log1p(power * y / rate) / power), first, power * first
+
+
+@potential.register(CentredTsallisParameters)
+def _(regularizer: CentredTsallisParameters, p: float, height: float) -> float:
+    power = regularizer.power
+    if power == 0.0:
+        return -p * (height + 1.0)
+    if power == 1.0:
+        return p - math.log(p)
+    # p^α = p·(1 + (1−α)h), hence −(p^α − αp)/(α(1−α)) = −p·(h + 1)/α
+    return -p * (height + 1.0) / (1.0 - power)
+
+
+@rise.register(CentredTsallisParameters)
+def _(regularizer: CentredTsallisParameters, p: float, height: float, u: float) -> tuple[float, float]:
+    power = regularizer.power
+    if power == 0.0:
+        return u, 1.0
+    steep = 1.0 + power * height
+    gain = growth(power * u)
+    return steep * gain / power, steep * (1.0 + gain)
+
+
+@spread.register(CentredTsallisParameters)
+def _(regularizer: CentredTsallisParameters, p: float, height: float, w: float) -> float:
+    power = regularizer.power
+    if power == 0.0:
+        return entropy_spread(p, w)
+    if power == 1.0:
+        return bend(w)
+    return p * (1.0 + power * height) / power * power_spread(1.0 - power, w)

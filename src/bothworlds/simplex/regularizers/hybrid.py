@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bothworlds import _check
 from bothworlds.errors import InvalidArgument
-from bothworlds.simplex.regularizers.base import Regularizer, reach, slope
+from bothworlds.simplex.regularizers.base import Regularizer, height, potential, reach, rise, slope, spread
 
 
 class HybridParameters(NamedTuple):
@@ -62,3 +62,23 @@ def _(regularizer: HybridParameters, height: float) -> float:
     at_second = slope(regularizer.second, 0.0)[0]
     depth = reach(regularizer.first, height - regularizer.weight * at_second)
     return min(depth, reach(regularizer.second, (height - at_first) / regularizer.weight))
+
+
+@potential.register(HybridParameters)
+def _(regularizer: HybridParameters, p: float, whole: float) -> float:
+    a, b = regularizer.first, regularizer.second
+    return potential(a, p, height(a, p)) + regularizer.weight * potential(b, p, height(b, p))
+
+
+@rise.register(HybridParameters)
+def _(regularizer: HybridParameters, p: float, whole: float, u: float) -> tuple[float, float]:
+    a, b = regularizer.first, regularizer.second
+    change_a, slope_a = rise(a, p, height(a, p), u)
+    change_b, slope_b = rise(b, p, height(b, p), u)
+    return change_a + regularizer.weight * change_b, slope_a + regularizer.weight * slope_b
+
+
+@spread.register(HybridParameters)
+def _(regularizer: HybridParameters, p: float, whole: float, w: float) -> float:
+    a, b = regularizer.first, regularizer.second
+    return spread(a, p, height(a, p), w) + regularizer.weight * spread(b, p, height(b, p), w)

@@ -6,7 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bothworlds.simplex.regularizers.base import Constants, Regularizer, reach, respond, slope
+from bothworlds.simplex.growth import bend, growth
+from bothworlds.simplex.regularizers.base import (
+    Constants,
+    Regularizer,
+    height,
+    potential,
+    reach,
+    respond,
+    rise,
+    slope,
+    spread,
+)
 
 
 class LogBarrierParameters(NamedTuple):
@@ -53,3 +64,24 @@ def _(
 ) -> tuple[float, float, float]:
     # the extra barrier is one of the same kind: (γ + C)/p = y
     return (rate + log_barrier) / y, y, y
+
+
+@height.register(LogBarrierParameters)
+def _(regularizer: LogBarrierParameters, p: float) -> float:
+    return 1.0 / p
+
+
+@potential.register(LogBarrierParameters)
+def _(regularizer: LogBarrierParameters, p: float, height: float) -> float:
+    return -math.log(p)
+
+
+@rise.register(LogBarrierParameters)
+def _(regularizer: LogBarrierParameters, p: float, height: float, u: float) -> tuple[float, float]:
+    change = height * growth(u)
+    return change, height + change
+
+
+@spread.register(LogBarrierParameters)
+def _(regularizer: LogBarrierParameters, p: float, height: float, w: float) -> float:
+    return bend(w)

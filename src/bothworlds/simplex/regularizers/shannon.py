@@ -6,13 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bothworlds._jit import kernel
+from bothworlds.simplex.growth import bend, growth
 from bothworlds.simplex.regularizers.base import (
     Constants,
     Regularizer,
+    height,
     newton_response,
+    potential,
     reach,
     respond,
+    rise,
     slope,
+    spread,
 )
 
 
@@ -67,3 +73,32 @@ def _(
     if log_barrier > 0.0:
         return newton_response(regularizer, y, rate, log_barrier, start)
     return math.exp(-y / rate), rate, 0.0
+
+
+@height.register(ShannonParameters)
+def _(regularizer: ShannonParameters, p: float) -> float:
+    return -math.log(p)
+
+
+@potential.register(ShannonParameters)
+def _(regularizer: ShannonParameters, p: float, height: float) -> float:
+    return -p * (height + 1.0)
+
+
+@rise.register(ShannonParameters)
+def _(regularizer: ShannonParameters, p: float, height: float, u: float) -> tuple[float, float]:
+    return u, 1.0
+
+
+@spread.register(ShannonParameters)
+def _(regularizer: ShannonParameters, p: float, height: float, w: float) -> float:
+    return entropy_spread(p, w)
+
+
+@kernel
+def entropy_spread(p: float, w: float) -> float:
+    """x·log(x/p) − x + p at x = p·e^w, which is x·(e^{−w} − 1 + w)."""
+    if w < -1.0:
+        gain = math.exp(w)
+        return p * (1.0 - gain + (w * gain if gain > 0.0 else 0.0))
+    return p * (1.0 + growth(w)) * bend(-w)

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bothworlds import _check
+from bothworlds._jit import kernel
+from bothworlds.simplex.growth import bend, growth
 from bothworlds.simplex.regularizers.base import (
     Constants,
     Regularizer,
+    height,
     newton_response,
+    potential,
     reach,
     respond,
+    rise,
     slope,
+    spread,
 )
 
 
@@ -83,3 +89,35 @@ def _(
     ratio = rate * regularizer.factor / y
     p = ratio * ratio if regularizer.beta == 0.5 else ratio ** (1.0 / power)
     return p, power * y, power * power * y
+
+
+@height.register(TsallisParameters)
+def _(regularizer: TsallisParameters, p: float) -> float:
+    if regularizer.beta == 0.5:
+        return regularizer.factor / math.sqrt(p)
+    return float(regularizer.factor * p ** (regularizer.beta - 1.0))
+
+
+@potential.register(TsallisParameters)
+def _(regularizer: TsallisParameters, p: float, height: float) -> float:
+    return -p * height / regularizer.beta
+
+
+@rise.register(TsallisParameters)
+def _(regularizer: TsallisParameters, p: float, height: float, u: float) -> tuple[float, float]:
+    power = 1.0 - regularizer.beta
+    change = height * growth(power * u)
+    return change, power * (height + change)
+
+
+@spread.register(TsallisParameters)
+def _(regularizer: TsallisParameters, p: float, height: float, w: float) -> float:
+    return p * height * power_spread(regularizer.beta, w)
+
+
+@kernel
+def power_spread(power: float, w: float) -> float:
+    """e^w − 1 − (e^{aw} − 1)/a for a power a in (0, 1): the terms linear in w cancel, so bend will do."""
+    if w < -1.0:  # for w = −∞ too
+        return growth(w) - growth(power * w) / power
+    return bend(w) - bend(power * w) / power

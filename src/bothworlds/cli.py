@@ -1,0 +1,258 @@
+"""``bothworlds``: parse, call, print."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shlex
+import sys
+from dataclasses import MISSING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from bothworlds import _version, environments, policies
+from bothworlds._value import settings
+from bothworlds.errors import BothworldsError, InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bothworlds.report.study import Study
+
+app = typer.Typer(
+    name="bothworlds",
+    help="Multi-armed bandits that need not know whether the world is stochastic or adversarial.",
+    epilog="Start with: bothworlds new, then bothworlds run experiment.toml",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+out = Console()
+err = Console(stderr=True)
+
+File = Annotated[Path, typer.Argument(help="The experiment file (TOML).", show_default=False)]
+Figures = Annotated[
+    bool, typer.Option("--figures", help="Also write every chart as SVG, PDF and PNG, for a paper.")
+]
+
+
+def _version_asked(asked: bool) -> None:
+    if asked:
+        out.print(f"bothworlds {_version.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version_asked, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+# --- studies --------------------------------------------------------------------------------------------
+
+
+@app.command()
+def new(
+    file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("experiment.toml"),
+) -> None:
+    """Write a commented experiment file to start from."""
+    from bothworlds.experiments.starter import starter  # noqa: PLC0415 - each command loads what it needs
+
+    try:
+        with file.open("x", encoding="utf-8") as stream:  # never over a file that is there
+            stream.write(starter(file.name, file.stem))
+    except FileExistsError:
+        raise InvalidArgument(f"FILE must not exist yet, got {file}; choose another name") from None
+    except OSError as error:
+        raise InvalidArgument(f"FILE must be writable, got {file}: {error.strerror}") from None
+    _say(f"Wrote {file}. Next: bothworlds run {shlex.quote(str(file))}")
+
+
+@app.command()
+def check(file: File) -> None:
+    """Read an experiment file, report every mistake, and say what it would run."""
+    from bothworlds.experiments.plan import nominal_costs  # noqa: PLC0415
+    from bothworlds.experiments.size import duration  # noqa: PLC0415
+    from bothworlds.experiments.spec import read  # noqa: PLC0415
+
+    experiment = read(file)
+    cells = experiment.cells()
+    table = Table("environment", "horizon", "policies", box=None, header_style="bold")
+    for environment in range(len(experiment.environments)):
+        label = escape(experiment.environments[environment].label)
+        for horizon in experiment.horizons:
+            here = [c for c in cells if c.environment == environment and c.horizon == horizon]
+            table.add_row(label, f"{horizon:,}", str(len(here)))
+    out.print(table)
+    many = f"{len(cells):,} cells × {experiment.replications:,} replications"
+    n_arms = [entry.build().n_arms for entry in experiment.environments]
+    seconds = sum(nominal_costs(experiment, n_arms)) * experiment.replications
+    _say(f"{escape(experiment.title)}: {many}, about {duration(seconds)} of one processor core")
+
+
+@app.command()
+def run(
+    file: File,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The folder of the study; the name of the file, if not given."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Workers on this machine; one per core.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a dask scheduler, such as tcp://host:8786.")
+    ] = None,
+    report: Annotated[bool, typer.Option(help="Write tables and the report at the end.")] = True,
+    figures: Figures = False,
+) -> None:
+    """Run a study, or the rest of it, and show what came out.
+
+    Stopped in any way, it goes on where it was when run again with the same folder, and ends with the same
+    bits.
+    """
+    from bothworlds.experiments.run import run_study  # noqa: PLC0415
+    from bothworlds.experiments.spec import read  # noqa: PLC0415
+
+    if jobs is not None and cluster is not None:
+        raise InvalidArgument("--jobs is for this machine and --cluster for another; give one of them")
+    experiment = read(file)
+    folder = folder or Path(file.stem)
+    command = ["bothworlds", *sys.argv[1:]]
+    run_study(experiment, folder, jobs=jobs, executor=cluster, command=command)
+    _show(folder, report, figures)
+
+
+@app.command("report")
+def report_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study, finished or not.")],
+    figures: Figures = False,
+) -> None:
+    """Write tables and the report of a study again, and show its scorecard."""
+    _show(folder, True, figures)
+
+
+def _show(folder: Path, report: bool, figures: bool) -> None:
+    from bothworlds.report.study import Study  # noqa: PLC0415
+
+    study = Study.load(folder)
+    out.print(study.rich())
+    if report:
+        _write(study, folder, figures)
+
+
+def _write(study: Study, folder: Path, figures: bool) -> None:
+    from bothworlds.report.figures import write_figures  # noqa: PLC0415
+    from bothworlds.report.page import write_report  # noqa: PLC0415
+    from bothworlds.report.theory import bounds  # noqa: PLC0415
+
+    with err.status("Writing tables and report …"):
+        study.write_tables(folder / "tables")
+        proved = bounds(study)
+        page = write_report(study, folder / "report.html", bounds=proved)
+    _say(f"Tables: {folder / 'tables'}\nReport: {page}")
+    if figures:
+        with err.status("Drawing figures …"):
+            write_figures(study, folder / "figures", bounds=proved)
+        _say(f"Figures: {folder / 'figures'}")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of experiment files, for editors."""
+    from bothworlds.experiments.schema import schema as make  # noqa: PLC0415
+
+    print(json.dumps(make(), indent=2))
+
+
+# --- theory ---------------------------------------------------------------------------------------------
+
+
+@app.command()
+def conjecture(
+    folder: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Also write what was found, and a chart, here.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed finds the same sequences.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Of gradient ascent, per search.")] = 100,
+) -> None:
+    """Search for sequences that break the paper's open conjecture (half a minute)."""
+    from bothworlds.theory.conjecture import Found, report  # noqa: PLC0415
+
+    with err.status("Searching …") as status:
+
+        def tell(done: int, total: int, found: Found) -> None:
+            status.update(f"Searching: {done} of {total}")
+
+        text = report(folder, seed=seed, steps=steps, progress=tell)
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+# --- what there is --------------------------------------------------------------------------------------
+
+
+@app.command("policies")
+def policies_command(
+    name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None,
+) -> None:
+    """List the policies, or explain one."""
+    _catalogue("policy", policies.REGISTRY, name)
+
+
+@app.command("environments")
+def environments_command(
+    name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None,
+) -> None:
+    """List the environments, or explain one."""
+    _catalogue("environment", environments.REGISTRY, name)
+
+
+def _catalogue(what: str, registry: Mapping[str, type[Any]], name: str | None) -> None:
+    if name is not None:
+        getter = policies.get if what == "policy" else environments.get
+        cls: Any = getter(name)
+        out.print(f"[bold]{name}[/bold]  {cls.__name__}{_signature(cls)}\n", highlight=False)
+        out.print(inspect.cleandoc(cls.__doc__ or ""), markup=False, highlight=False, soft_wrap=True)
+        return
+    table = Table("kind", "what it is, and its settings", box=None, header_style="dim")
+    table.columns[0].no_wrap = True
+    for kind, cls in registry.items():
+        first = escape(inspect.cleandoc(cls.__doc__ or "").partition("\n")[0])
+        takes = ", ".join(field.name for field in settings(cls))
+        table.add_row(f"[bold]{kind}[/bold]", f"{first}\n[dim]{takes}[/dim]" if takes else first)
+    out.print(table)
+    _say(f"More on one: bothworlds {'policies' if what == 'policy' else 'environments'} NAME")
+
+
+def _signature(cls: type[Any]) -> str:
+    shown = [f.name if f.default is MISSING else f"{f.name}={f.default!r}" for f in settings(cls)]
+    return f"({', '.join(shown)})"
+
+
+# --- the way in -----------------------------------------------------------------------------------------
+
+
+def _say(text: str) -> None:
+    out.print(text, highlight=False, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line; mistakes are explained without a traceback."""
+    try:
+        app(prog_name="bothworlds")
+    except BothworldsError as error:
+        err.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

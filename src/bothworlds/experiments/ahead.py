@@ -1,0 +1,135 @@
+"""Compiling the kernels of a study before it is played, in several processes at once.
+
+numba compiles one kernel at a time in a process. A study of many policies in many worlds needs one for each
+pair of types, seconds each; so where several are missing on disk, processes of their own compile them, each
+a part. They are plain programs (``python -m``), so that a script which starts a study needs no guard
+around its main part. What goes wrong here is not reported: the chunk that needs the kernel will tell.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from bothworlds.experiments.experiment import Cell, Experiment
+from bothworlds.simulate.series import compile_kernel, kernel_of
+
+FEW = 3  # kernels that are compiled where they are needed: starting a process takes as long as one of them
+
+
+def missing_kernels(experiment: Experiment, cells: Iterable[Cell]) -> list[Cell]:
+    """One cell for each kernel that is not on disk yet."""
+    seen: set[tuple[Any, ...]] = set()
+    found: list[Cell] = []
+    horizon = experiment.horizons[0]
+    alike = [
+        [form(entry.settings) for entry in side] for side in (experiment.policies, experiment.environments)
+    ]
+    pairs = {
+        (alike[0][cell.policy], alike[1][cell.environment]): (cell.policy, cell.environment) for cell in cells
+    }
+    for policy, environment in pairs.values():
+        signature, ready = kernel_of(
+            experiment.policies[policy].build(), experiment.environments[environment].build(), horizon
+        )
+        if signature not in seen and not ready:
+            found.append(Cell(len(found), policy, environment, horizon))
+        seen.add(signature)
+    return found
+
+
+def form(settings: Any) -> str:
+    """Settings without their numbers: entries that differ only by these have, as a rule, the same kernel.
+
+    >>> form({"kind": "bernoulli", "n_arms": 8, "gap": 0.1, "means": None})
+    "{'kind': 'bernoulli', 'n_arms': '#', 'gap': '#', 'means': None}"
+    """
+    return str(_without_numbers(settings))
+
+
+def _without_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return "[]"
+    return "#" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def shares(missing: list[Cell], jobs: int) -> list[list[Cell]]:
+    """Who compiles what. What worlds share of a policy is compiled once in a process, so it stays together.
+
+    >>> cells = [Cell(k, policy, k, 10) for k, policy in enumerate([0, 1, 2, 0, 1, 2])]
+    >>> [[cell.policy for cell in share] for share in shares(cells, 2)]
+    [[0, 0, 2, 2], [1, 1]]
+    """
+    groups = [
+        [cell for cell in missing if cell.policy == k] for k in sorted({cell.policy for cell in missing})
+    ]
+    found: list[list[Cell]] = [[] for _ in range(min(jobs, len(groups)))]
+    for group in sorted(groups, key=len, reverse=True):
+        min(found, key=len).extend(group)
+    return found
+
+
+def compile_ahead(
+    experiment: Experiment, cells: Iterable[Cell], jobs: int, say: Callable[[str], None]
+) -> int:
+    """Compile what is missing, if it is much, and wait for it; returns how many kernels that were."""
+    missing = missing_kernels(experiment, cells) if jobs > 1 and sys.executable else []
+    if len(missing) <= FEW:
+        return 0
+    parts = shares(missing, jobs)
+    if len(parts) < 2:
+        return 0
+    began = time.monotonic()
+    say(f"compiling {len(missing)} kernels in {len(parts)} processes; they are kept for the next time")
+    source = str(Path(__file__).parents[2])
+    path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+    sent = dataclasses.replace(experiment, text="", description="")
+    processes = []
+    try:
+        for share in parts:
+            process = subprocess.Popen(
+                [sys.executable, "-m", __name__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": path},
+            )
+            processes.append(process)
+            assert process.stdin is not None
+            process.stdin.write(pickle.dumps((sent, share)))
+            process.stdin.close()
+        for process in processes:
+            process.wait()
+    except OSError:  # no more processes, or one that ended before it read: compile where it is needed
+        pass
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    say(f"compiled in {time.monotonic() - began:.0f} s")
+    return len(missing)
+
+
+def main() -> None:
+    """Compile what the driver has sent."""
+    parent = os.getppid()
+    experiment, cells = pickle.load(sys.stdin.buffer)
+    experiment.load_modules()
+    for cell in cells:
+        if os.getppid() != parent:
+            return  # the driver is gone
+        policy, environment = experiment.policies[cell.policy], experiment.environments[cell.environment]
+        compile_kernel(policy.build(), environment.build(), cell.horizon)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""How a study is cut into chunks: by nominal cost, never by a clock, so that every run makes the same cut."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from bothworlds.experiments.experiment import Entry, Experiment
+
+CHUNK_SECONDS = 1.0  # nominal: long against the 10 ms that a chunk costs, short against a coffee
+MOST_CHUNKS = 20_000  # of a study: the larger it is, the longer its chunks
+REPLICATION_SECONDS = 3e-4  # streams of random numbers, arrays: before the first round
+
+# Nanoseconds per round, and per round and arm, as `benchmarks/engine_speed.py` prints them, roughly.
+# They only decide how much goes into a chunk; a kind that is not here is taken for an average one.
+AVERAGE = (400.0, 25.0)
+NANOSECONDS = {
+    "avner": (400.0, 50.0),
+    "barbar": (140.0, 3.0),
+    "broad-omd": (400.0, 15.0),
+    "decoupled-tsallis-inf": (450.0, 85.0),
+    "elimination-race": (600.0, 30.0),
+    "epsilon-greedy": (120.0, 4.0),
+    "exp3-p": (120.0, 9.0),
+    "exp3-plus-plus": (550.0, 37.0),
+    "kl-ucb": (100.0, 200.0),
+    "lb-inf-v": (800.0, 230.0),
+    "thompson": (250.0, 80.0),
+    "ucb1": (75.0, 6.0),
+    "uniform": (70.0, 2.5),
+}
+SEARCHED = (300.0, 270.0)  # FTRL with a regularizer whose p is searched arm by arm
+CLOSED = ("log-barrier",)  # … and those where it is not
+
+
+class Job(NamedTuple):
+    """Replications first … stop−1 of a cell."""
+
+    cell: int
+    first: int
+    stop: int
+
+
+def nominal_seconds(policy: Entry, n_arms: int, horizon: int) -> float:
+    """About how long one replication takes."""
+    per_round, per_arm = NANOSECONDS.get(policy.kind, AVERAGE)
+    if policy.kind == "ftrl" and _name(policy.settings.get("regularizer")) not in CLOSED:
+        per_round, per_arm = SEARCHED
+    return REPLICATION_SECONDS + 1e-9 * horizon * (per_round + per_arm * n_arms)
+
+
+def _name(part: Any) -> Any:
+    return part.get("kind") if isinstance(part, dict) else part
+
+
+def nominal_costs(experiment: Experiment, n_arms: Sequence[int]) -> list[float]:
+    """Nominal seconds of one replication of each cell; ``n_arms`` is that of each environment."""
+    return [
+        nominal_seconds(experiment.policies[cell.policy], n_arms[cell.environment], cell.horizon)
+        for cell in experiment.cells()
+    ]
+
+
+def plan(costs: Sequence[float], replications: int) -> list[list[Job]]:
+    """Chunks in the order of the cells: a large cell is split by replications, small ones share a chunk.
+
+    >>> plan([0.4, 0.004, 0.003], replications=4)
+    [[Job(cell=0, first=0, stop=2)], [Job(cell=0, first=2, stop=4), Job(cell=1, first=0, stop=4), \
+Job(cell=2, first=0, stop=4)]]
+    """
+    target = max(CHUNK_SECONDS, sum(costs) * replications / MOST_CHUNKS)
+    chunks: list[list[Job]] = []
+    filled = math.inf
+    for cell, cost in enumerate(costs):
+        parts = min(replications, math.ceil(cost * replications / target))
+        for part in range(parts):
+            job = Job(cell, part * replications // parts, (part + 1) * replications // parts)
+            seconds = cost * (job.stop - job.first)
+            if filled + seconds > target:
+                chunks.append([])
+                filled = 0.0
+            chunks[-1].append(job)
+            filled += seconds
+    return chunks

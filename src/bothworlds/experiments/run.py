@@ -1,0 +1,307 @@
+"""``run_study``: play what is missing of a study, and keep every chunk as soon as it is done."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bothworlds.errors import StoreError, WorkerError
+from bothworlds.experiments import provenance
+from bothworlds.experiments.ahead import compile_ahead
+from bothworlds.experiments.executors import Crew, make_crew
+from bothworlds.experiments.experiment import Experiment
+from bothworlds.experiments.plan import nominal_costs
+from bothworlds.experiments.progress import Display, Pace, clock
+from bothworlds.experiments.work import make_work
+from bothworlds.experiments.writer import StoreWriter
+
+TICK = 0.5  # seconds between two looks at the clock
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did. ``kernel_seconds`` is the processor time of the chunks it ran, compilation excluded."""
+
+    path: Path
+    chunks: int
+    chunks_run: int
+    chunks_set_aside: int
+    seconds: float
+    kernel_seconds: float
+
+    @property
+    def chunks_reused(self) -> int:
+        """Those of earlier runs."""
+        return self.chunks - self.chunks_run
+
+
+def run_study(
+    experiment: Experiment,
+    out: str | PathLike[str],
+    *,
+    jobs: int | None = None,
+    executor: Executor | str | None = None,
+    command: Sequence[str] | None = None,
+    progress: bool = True,
+) -> Summary:
+    """Play a study into a folder; if the folder holds a part of it, play only what is missing.
+
+    The numbers are bit by bit the same for every number of workers, every executor, and after any number of
+    interruptions: ``kill -9`` at any moment loses only the chunks that were being played.
+
+    Parameters
+    ----------
+    experiment:
+        From ``experiments.spec.read``.
+    out:
+        A new folder, an empty one, or one that holds this very study.
+    jobs:
+        How many workers on this machine; by default one per processor. With an executor of your own: how
+        many it has, so that not more than twice as many chunks are under way.
+    executor:
+        "threads" (the default, unless a world is written in Python), "processes", the address of a dask
+        scheduler ("tcp://host:8786"), or any ``concurrent.futures.Executor``, which stays open.
+    command:
+        What to remember as the command of this run; by default ``sys.argv``.
+    progress:
+        Whether to say on stderr how far it is.
+
+    Returns
+    -------
+    Summary
+        The folder, and what was done.
+
+    Raises
+    ------
+    StoreError
+        The folder holds something else, is in use, or cannot be written. What was saved is valid.
+    WorkerError
+        Workers do not answer, have another version, or a chunk killed its worker three times.
+    KeyboardInterrupt
+        After Ctrl-C, when the chunks that were done are saved.
+
+    Examples
+    --------
+    >>> from bothworlds.experiments.spec import parse
+    >>> from bothworlds.experiments.run import run_study
+    >>> experiment = parse('''
+    ... horizon = 1000
+    ... replications = 4
+    ... [[policy]]
+    ... kind = "ucb1"
+    ... [[environment]]
+    ... kind = "bernoulli"
+    ... n_arms = 4
+    ... gap = 0.2
+    ... ''')
+    >>> summary = run_study(experiment, "study", progress=False)
+    >>> summary.chunks_run
+    1
+    >>> run_study(experiment, "study", progress=False).chunks_run
+    0
+    """
+    experiment.load_modules()
+    with StoreWriter(out, experiment) as store:
+        missing = [number for number in range(len(store.plan)) if number not in store.done]
+        with Display(len(store.plan), enabled=progress) as display:
+            for path, reason in store.set_aside:
+                display.say(f"a chunk was damaged: {reason}; moved to {path}, it is played again")
+            if not missing:
+                display.say(f"all {len(store.plan)} chunks of this study are in {store.path} already")
+                return Summary(store.path, len(store.plan), 0, 0, 0.0, 0.0)
+            crew = make_crew(executor, jobs, [entry.build() for entry in experiment.environments])
+            try:
+                run = _Run(experiment, store, crew, display, missing)
+                run.record = provenance.run_record(
+                    command, crew.jobs, crew.name, len(store.done), len(store.set_aside)
+                )
+                return run.whole()
+            finally:
+                crew.close()
+
+
+class _Run:
+    """The chunks that wait, those that are under way, and what became of the others."""
+
+    record: dict[str, Any]
+
+    def __init__(
+        self, experiment: Experiment, store: StoreWriter, crew: Crew, display: Display, missing: list[int]
+    ) -> None:
+        self.experiment, self.store, self.crew, self.display = experiment, store, crew, display
+        self.cells = experiment.cells()
+        self.missing, self.waiting = missing, deque(missing)
+        self.under_way: dict[Future[bytes], int] = {}
+        self.deaths: Counter[int] = Counter()
+        n_arms = [world["n_arms"] for world in store.manifest["environments"]]
+        self.pace = Pace(nominal_costs(experiment, n_arms), [cell.policy for cell in self.cells])
+        for about in store.done.values():
+            self.pace.learn(about, now=False)
+        self.began = self.next_look = time.monotonic()
+
+    def whole(self) -> Summary:
+        """Everything, with a record of it in the manifest."""
+        store, missing = self.store, self.missing
+        saved = f"{len(store.done)} of {len(store.plan)} chunks are there, " if store.done else ""
+        self.display.say(f"{saved}{len(missing)} to play on {self.crew.name}, into {store.path}")
+        try:
+            store.manifest["runs"].append(self.record)
+            self.save(store.write_manifest)
+            if self.crew.here and self.crew.jobs:
+                needed = {job.cell for number in missing for job in store.plan[number]}
+                wanted = [cell for cell in self.cells if cell.number in needed]
+                compile_ahead(self.experiment, wanted, self.crew.jobs, self.display.say)
+                self.display.restart()
+            self.play()
+        except BaseException as error:
+            self.crew.stop()
+            self.keep_what_is_done()
+            self.finish()
+            error.add_note(self.how_to_resume())
+            if isinstance(error, KeyboardInterrupt):
+                self.display.say(f"interrupted: {self.how_to_resume()}")
+            raise
+        summary = self.finish()
+        self.display.say(f"{summary.chunks_run} chunks played in {clock(summary.seconds)}")
+        return summary
+
+    def play(self) -> None:
+        """Until no chunk is missing."""
+        while self.waiting or self.under_way:
+            self.send()
+            done, _ = wait(self.under_way, timeout=TICK, return_when=FIRST_COMPLETED)
+            in_order = sorted(done, key=self.under_way.__getitem__)
+            lost = [future for future in in_order if not self.take(future)]
+            if lost:
+                self.recover(lost)
+            self.show()
+
+    def send(self) -> None:
+        """Keep the workers busy; chunks whose worker died go one at a time, to see which one kills."""
+        while self.waiting and len(self.under_way) < self.crew.under_way:
+            alone = self.crew.shared_fate and (
+                self.deaths[self.waiting[0]] or any(self.deaths[n] for n in self.under_way.values())
+            )
+            if alone and self.under_way:
+                return
+            number = self.waiting.popleft()
+            fingerprint = self.store.manifest["fingerprint"]
+            work = make_work(number, self.store.plan[number], self.experiment, self.cells, fingerprint)
+            try:
+                self.under_way[self.crew.submit(work)] = number
+            except self.crew.lost:  # the pool broke a moment ago: its futures tell
+                self.waiting.appendleft(number)
+                if not self.under_way:
+                    raise
+                return
+
+    def take(self, future: Future[bytes]) -> bool:
+        """Save a chunk that is done; False if its worker was lost."""
+        number = self.under_way[future]
+        try:
+            content = future.result()
+        except self.crew.lost:
+            return False
+        except Exception as error:
+            error.add_note(f"this was chunk {self.name(number)}")
+            raise
+        self.save(lambda: self.store.write_chunk(number, content))
+        del self.under_way[future]
+        self.pace.learn(self.store.done[number], now=True)
+        return True
+
+    def save(self, write: Callable[[], None]) -> None:
+        """Write, or say what is saved so far."""
+        try:
+            write()
+        except OSError as error:
+            raise StoreError(
+                f"the folder {self.store.path} cannot be written: {error.strerror or error}; "
+                f"make room, then {self.how_to_resume()}"
+            ) from error
+
+    def recover(self, gone: list[Future[bytes]]) -> None:
+        """After the loss of workers: new ones, and the chunks that were lost wait again."""
+        if self.crew.shared_fate:  # every chunk under way is lost, unless it was done
+            self.keep_what_is_done()
+            gone = list(self.under_way)
+        lost = sorted(self.under_way.pop(future) for future in gone)
+        self.deaths.update(lost)
+        guilty = [number for number in lost if self.deaths[number] >= self.crew.patience]
+        if self.crew.shared_fate and len(lost) > 1:
+            guilty = []  # it may have been another one: they will be played one at a time
+        if guilty or not self.crew.rebuild():
+            which = "; ".join(self.name(number) for number in (guilty or lost)[:3])
+            raise WorkerError(
+                f"workers died again and again on chunk {which}; is there enough memory? ({self.crew.name})"
+                if guilty
+                else f"workers were lost ({self.crew.name}) while they played chunk {which}"
+            )
+        self.display.say(
+            f"a worker died; {len(lost)} chunk{'s are' if len(lost) > 1 else ' is'} played again"
+        )
+        self.waiting.extendleft(reversed(lost))
+
+    def keep_what_is_done(self) -> None:
+        """Save results that have arrived, as far as that is possible."""
+        for future in list(self.under_way):
+            if future.done() and not future.cancelled() and future.exception() is None:
+                with contextlib.suppress(StoreError):
+                    self.take(future)
+
+    def finish(self) -> Summary:
+        """Complete the record of this run."""
+        run = [number for number in self.missing if number in self.store.done]
+        seconds = time.monotonic() - self.began
+        kernel = sum(self.store.done[number].seconds for number in run)
+        self.record |= {
+            "finished": provenance.now(),
+            "chunks_run": len(run),
+            "seconds": round(seconds, 3),
+            "kernel_seconds": round(kernel, 3),
+        }
+        with contextlib.suppress(OSError):  # a full disk was reported already; the chunks are what counts
+            self.store.write_manifest()
+        aside = len(self.store.set_aside)
+        return Summary(self.store.path, len(self.store.plan), len(run), aside, seconds, kernel)
+
+    def show(self) -> None:
+        """How far it is, now and then."""
+        began = time.monotonic()
+        if began < self.next_look:
+            return
+        left = [job for n in (*self.waiting, *self.under_way.values()) for job in self.store.plan[n]]
+        total = self.pace.seconds(job for number in self.missing for job in self.store.plan[number])
+        share = 1.0 - self.pace.seconds(left) / total
+        remaining = None  # until a chunk is done
+        if self.pace.worked:
+            remaining = self.pace.left(left, self.display.elapsed, self.crew.jobs or 1)
+        self.display.show(len(self.store.done), share, remaining)
+        taken = time.monotonic() - began
+        self.next_look = began + max(TICK, 20 * taken)  # of many cells it takes time to tell
+
+    def name(self, number: int) -> str:
+        """A chunk, for people."""
+        jobs = self.store.plan[number]
+        cell = self.cells[jobs[0].cell]
+        policy = self.experiment.policies[cell.policy].label
+        environment = self.experiment.environments[cell.environment].label
+        more = f" and {len(jobs) - 1} more cells" if len(jobs) > 1 else ""
+        return (
+            f"{number} ({policy} in {environment}, {cell.horizon} rounds, "
+            f"replications {jobs[0].first} to {jobs[0].stop - 1}{more})"
+        )
+
+    def how_to_resume(self) -> str:
+        """What to do after an interruption."""
+        return (
+            f"{len(self.store.done)} of {len(self.store.plan)} chunks are saved in {self.store.path}; "
+            "run the same command again to play the others"
+        )

@@ -1,0 +1,135 @@
+"""The folder of a study: a manifest, and one Parquet file per chunk that is done.
+
+::
+
+    OUT/
+      experiment.toml, modules/      the file as written, and the Python files that it names
+      manifest.json                  what the study is, how it is cut into chunks, and its runs
+      chunks/00012-<sha256>.parquet  the name carries the checksum of the content
+      aside/                         chunks that were found damaged: moved, never deleted
+      lock                           held while a run writes
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bothworlds.errors import StoreError
+from bothworlds.experiments import chunk
+from bothworlds.experiments.plan import Job
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+CHUNK_NAME = re.compile(r"(\d{5,})-([0-9a-f]{16})\.parquet")
+
+
+class Timing(NamedTuple):
+    """How long a job took: processor time, without compilation."""
+
+    cell: int
+    first: int
+    stop: int
+    seconds: float
+    host: str
+
+
+class Store:
+    """A study on disk, read-only: whole, or as far as it got. Takes no lock, writes nothing.
+
+    Parameters
+    ----------
+    path:
+        The folder that a run was given.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds no study, or one of a newer format.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self.manifest = read_manifest(self.path)
+
+    @functools.cached_property
+    def plan(self) -> list[list[Job]]:
+        """The jobs of each chunk."""
+        return [[Job(*job) for job in jobs] for jobs in self.manifest["chunks"]]
+
+    @property
+    def chunks(self) -> dict[int, Path]:
+        """The files of the chunks that are there, by number, in order; looks at the folder every time."""
+        found: dict[int, Path] = {}
+        for path in sorted((self.path / "chunks").glob("*.parquet")):
+            number = number_of(path)
+            if number is not None and number < len(self.manifest["chunks"]):
+                found.setdefault(number, path)
+        return dict(sorted(found.items()))
+
+    @property
+    def missing(self) -> list[int]:
+        """The numbers of the chunks that have not been run."""
+        there = self.chunks
+        return [number for number in range(len(self.plan)) if number not in there]
+
+    @property
+    def complete(self) -> bool:
+        """Are all chunks there?"""
+        return not self.missing
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many replications of cells are there, and how many there will be."""
+        there = self.chunks
+        sizes = [sum(job.stop - job.first for job in jobs) for jobs in self.plan]
+        return sum(size for number, size in enumerate(sizes) if number in there), sum(sizes)
+
+    def timings(self) -> Iterator[Timing]:
+        """How long each job took, in the order of the chunks; reads metadata only."""
+        for path in self.chunks.values():
+            found = chunk.about(path)
+            for job, seconds in found.jobs:
+                yield Timing(*job, seconds, found.host)
+
+    def examine(self, number: int, content: bytes, name: str) -> chunk.About:
+        """The metadata of a chunk that is sound and belongs here; ValueError says why it is not."""
+        match = CHUNK_NAME.fullmatch(name)
+        if match is None or chunk.checksum(content) != match[2]:
+            raise ValueError("its content does not match the checksum in its name")
+        found = chunk.about(content)
+        if found.fingerprint != self.manifest["fingerprint"]:
+            raise ValueError("it belongs to another experiment")
+        if found.chunk != number or [job for job, _ in found.jobs] != self.plan[number]:
+            raise ValueError("it holds other jobs than the manifest says")
+        return found
+
+
+def number_of(path: Path) -> int | None:
+    """The number in the name of a chunk."""
+    match = CHUNK_NAME.fullmatch(path.name)
+    return int(match[1]) if match else None
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        what = "does not exist" if not folder.exists() else f"holds no study: it has no {MANIFEST}"
+        raise StoreError(f"the folder {folder} {what}; give the folder that `bothworlds run` wrote") from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path} cannot be read: {error}") from error
+    found = manifest.get("format") if isinstance(manifest, dict) else None
+    if found != FORMAT:
+        raise StoreError(
+            f"{path} has format {found!r}, this release reads format {FORMAT}; "
+            "read it with the bothworlds that wrote it"
+        )
+    return manifest  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Charts of a study: ``info`` computes plain rows, ``render`` draws them."""

@@ -1,0 +1,292 @@
+"""The tables of a study as DataFrames, from what a store holds. Rows follow the order of the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bothworlds._jit import FloatArray
+from bothworlds.report import growth as growing
+from bothworlds.report import pairs as pairing
+from bothworlds.report import scores as scoring
+from bothworlds.report.bands import mean_band
+from bothworlds.report.reading import Contents, Runs
+
+KEYS = ["cell", "policy", "environment", "horizon"]
+QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+WEIGHTS = ["weight_bounded", "weight_log", "weight_sqrt", "weight_linear"]  # in the order of growing.LAWS
+
+
+def cells(contents: Contents) -> pd.DataFrame:
+    """One row per cell of the plan, whether or not the store has results of it."""
+    manifest = contents.manifest
+    policies, environments = manifest["policies"], manifest["environments"]
+    rows = []
+    for cell in manifest["cells"]:
+        runs = contents.runs.get(cell["cell"])
+        rows.append(
+            {
+                "cell": cell["cell"],
+                "policy": policies[cell["policy"]]["label"],
+                "environment": environments[cell["environment"]]["label"],
+                "horizon": cell["horizon"],
+                "n_arms": cell["n_arms"],
+                "world": "adversarial" if cell["gaps"] is None else "stochastic",
+                "optimal": pd.NA if cell["optimal"] is None else len(cell["optimal"]),
+                "replications": 0 if runs is None else runs.replications.size,
+            }
+        )
+    frame = pd.DataFrame(rows).astype({"optimal": "Int64"})
+    for side, entries in (("policy", policies), ("environment", environments)):
+        for name in dict.fromkeys(name for entry in entries for name in entry["swept"]):
+            values = [_plain(entries[cell[side]]["swept"].get(name)) for cell in manifest["cells"]]
+            frame[f"{side}.{name}"] = pd.Series(values).infer_objects()
+    return frame
+
+
+def _plain(value: Any) -> Any:
+    """A swept value as one entry of a column."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
+
+
+def swept(cells: pd.DataFrame) -> list[str]:
+    """The names of the columns that hold swept settings."""
+    return [name for name in cells.columns if name.startswith(("policy.", "environment."))]
+
+
+def _present(contents: Contents, cells: pd.DataFrame) -> Iterator[tuple[dict[str, Any], Runs]]:
+    """Key columns and runs of every cell that has results."""
+    for row in cells[KEYS].to_dict("records"):
+        runs = contents.runs.get(row["cell"])
+        if runs is not None:
+            yield {str(key): value for key, value in row.items()}, runs
+
+
+def _stack(parts: list[dict[str, Any]]) -> pd.DataFrame:
+    """Parts with scalars and arrays as one frame; scalars are repeated."""
+    columns = {}
+    for name in parts[0]:
+        sizes = [next(v.size for v in part.values() if isinstance(v, np.ndarray)) for part in parts]
+        values = [part[name] for part in parts]
+        if isinstance(values[0], np.ndarray):
+            columns[name] = pd.Series(np.concatenate(values))
+        else:
+            columns[name] = pd.Series(values).repeat(sizes).reset_index(drop=True)
+    return pd.DataFrame(columns)
+
+
+def final(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
+    """Regret and loss of every replication at the last checkpoint."""
+    return _stack(
+        [
+            key
+            | {
+                "replication": runs.replications,
+                "regret": runs.regret[:, -1],
+                "clean_regret": runs.clean_regret[:, -1],
+                "loss": runs.loss[:, -1],
+            }
+            for key, runs in _present(contents, cells)
+        ]
+    )
+
+
+def curves(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
+    """Mean regret with its band, quantiles and the worst replication, at every checkpoint."""
+    parts = []
+    for key, runs in _present(contents, cells):
+        low, high = mean_band(runs.regret)
+        quantiles = dict(
+            zip(QUANTILES, np.quantile(runs.regret, list(QUANTILES.values()), axis=0), strict=True)
+        )
+        parts.append(
+            key
+            | {"round": runs.rounds, "mean": runs.regret.mean(axis=0), "low": low, "high": high}
+            | {name: quantiles[name] for name in ("median", "q05", "q25", "q75", "q95")}
+            | {"worst": runs.regret.max(axis=0)}
+        )
+    return _stack(parts)
+
+
+def summary(contents: Contents, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """The last row of every curve, with the worst replication, the spread, and what ended early."""
+    last = curves.drop_duplicates("cell", keep="last").set_index("cell").to_dict("index")
+    rows = []
+    for key, runs in _present(contents, cells):
+        regret, end = runs.regret[:, -1], last[key["cell"]]
+        ended = int(np.isnan(regret).sum())
+        rows.append(
+            key
+            | {name: end[name] for name in ("mean", "low", "high", "median", "q05", "q95", "worst")}
+            | {
+                "worst_replication": pd.NA if ended else int(runs.replications[np.argmax(regret)]),
+                "sd": float(np.std(regret, ddof=1)) if regret.size > 1 else np.nan,
+                "replications": regret.size,
+                "ended": ended,
+            }
+        )
+    return _with_swept(pd.DataFrame(rows).astype({"worst_replication": "Int64"}), cells)
+
+
+def _with_swept(frame: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the swept settings of its cells."""
+    names = swept(cells)
+    return frame.merge(cells[["cell", *names]], on="cell", how="left", validate="m:1") if names else frame
+
+
+def _growth_columns(fitted: growing.Growth) -> dict[str, Any]:
+    return {
+        "law": fitted.law,
+        "exponent": fitted.exponent,
+        "exponent_low": fitted.low,
+        "exponent_high": fitted.high,
+    } | dict(zip(WEIGHTS, fitted.weights, strict=True))
+
+
+def growth(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
+    """How the regret of every cell grows over its last decade."""
+    rows = []
+    for key, runs in _present(contents, cells):
+        window = growing.late(runs.rounds)
+        rows.append(key | _growth_columns(growing.fit(runs.rounds[window], runs.regret[:, window])))
+    return _with_swept(pd.DataFrame(rows), cells)
+
+
+def scaling(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
+    """How final regret grows from horizon to horizon; one row per policy and environment.
+
+    Replications have the same randomness at all horizons, so they are resampled together.
+    """
+    columns = ["policy", "environment", "horizons", *_growth_columns(growing.NOTHING)]
+    rows = []
+    several = cells if cells["horizon"].nunique() > 1 else cells.iloc[:0]
+    for (environment, policy), group in several.groupby(["environment", "policy"], sort=False):
+        ordered = group.sort_values("horizon")
+        runs = [contents.runs[cell] for cell in ordered["cell"] if cell in contents.runs]
+        horizons = np.array(
+            [h for c, h in zip(ordered["cell"], ordered["horizon"], strict=True) if c in contents.runs]
+        )
+        if len(runs) < 2:
+            continue
+        common = runs[0].replications
+        for other in runs[1:]:
+            common = np.intersect1d(common, other.replications)
+        if common.size == 0:
+            continue
+        regret = np.column_stack([run.regret[np.isin(run.replications, common), -1] for run in runs])
+        fitted = _growth_columns(growing.fit(horizons, regret))
+        rows.append({"policy": policy, "environment": environment, "horizons": len(runs)} | fitted)
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pairs(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
+    """Policies two by two in every environment at every horizon."""
+    parts = []
+    for (environment, horizon), group in cells.groupby(["environment", "horizon"], sort=False):
+        regret, present = _side_by_side(contents, group)
+        if len(group) < 2:
+            continue
+        found = pairing.compare(regret, present)
+        labels = group["policy"].to_numpy()
+        columns = found._asdict()
+        a, b = columns.pop("a"), columns.pop("b")
+        frame = pd.DataFrame(
+            {
+                "environment": environment,
+                "horizon": horizon,
+                "policy_a": labels[a],
+                "policy_b": labels[b],
+                **columns,
+            }
+        )
+        parts.append(frame[frame["replications"] > 0])
+    if parts:
+        return pd.concat(parts, ignore_index=True)
+    names = [name for name in pairing.Pairs._fields if name not in "ab"]
+    return pd.DataFrame(columns=["environment", "horizon", "policy_a", "policy_b", *names])
+
+
+def _side_by_side(contents: Contents, group: pd.DataFrame) -> tuple[FloatArray, Any]:
+    """Final regret of the cells of one world, cells × replications, and which of them there are."""
+    total = contents.manifest["replications"]
+    regret, present = np.full((len(group), total), np.nan), np.zeros((len(group), total), dtype=bool)
+    for row, cell in enumerate(group["cell"]):
+        if cell in contents.runs:
+            runs = contents.runs[cell]
+            regret[row, runs.replications] = runs.regret[:, -1]
+            present[row, runs.replications] = True
+    return regret, present
+
+
+def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Score and ratio of every policy in every environment at every horizon; see :mod:`.scores`."""
+    frame = cells.drop(columns="replications").merge(summary[["cell", "mean"]], on="cell")
+    parts = []
+    for _, group in frame.groupby(["environment", "horizon"], sort=False):
+        n_arms, horizon = int(group["n_arms"].iloc[0]), int(group["horizon"].iloc[0])
+        adversarial = bool(group["world"].iloc[0] == "adversarial")
+        scale = scoring.unit(n_arms, horizon, adversarial)
+        means = group["mean"].to_numpy(dtype=np.float64)
+        ratio = scoring.ratios(means, scale)
+        kind = scoring.MINIMAX if adversarial else scoring.GAPS
+        parts.append(group.assign(score=means / scale if adversarial else ratio, kind=kind, ratio=ratio))
+    columns = ["cell", "environment", "horizon", "policy", "score", "kind", "ratio"]
+    return pd.concat(parts, ignore_index=True)[columns + swept(cells)]
+
+
+def at_largest_horizon(scores: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the largest horizon of each environment."""
+    return scores[scores["horizon"] == scores.groupby("environment", sort=False)["horizon"].transform("max")]
+
+
+def ranking(scores: pd.DataFrame) -> pd.DataFrame:
+    """Geometric mean and worst case of the ratios over environments, at the largest horizon; best first.
+
+    Policies that lack results in some environment come after those that have them all.
+    """
+    known = at_largest_horizon(scores).dropna(subset="ratio")
+    rows = []
+    for policy, group in known.groupby("policy", sort=False):
+        ratio = group["ratio"].to_numpy(dtype=np.float64)
+        worst = int(np.argmax(ratio))
+        rows.append(
+            {
+                "policy": policy,
+                "geometric_mean": float(np.exp(np.log(ratio).mean())),
+                "worst": float(ratio[worst]),
+                "worst_environment": group["environment"].iloc[worst],
+                "environments": len(group),
+            }
+        )
+    columns = ["policy", "geometric_mean", "worst", "worst_environment", "environments"]
+    frame = pd.DataFrame(rows, columns=columns)
+    order = ["environments", "geometric_mean"]
+    return frame.sort_values(order, ascending=[False, True], kind="stable", ignore_index=True)
+
+
+def scorecard(cells: pd.DataFrame, scores: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
+    """Policies (best first) × environments, scores at the largest horizon; NaN where there is none."""
+    wide = at_largest_horizon(scores).pivot(index="policy", columns="environment", values="score")
+    environments = list(dict.fromkeys(cells["environment"]))
+    policies = list(ranking["policy"]) + [
+        p for p in dict.fromkeys(cells["policy"]) if p not in set(ranking["policy"])
+    ]
+    return wide.reindex(index=policies, columns=environments).rename_axis(
+        index="policy", columns="environment"
+    )
+
+
+def timing(contents: Contents, cells: pd.DataFrame) -> pd.DataFrame:
+    """Seconds in kernels, and nanoseconds per round, of every cell."""
+    rows = [(job.cell, job.stop - job.first, seconds) for job, seconds in contents.seconds.items()]
+    jobs = pd.DataFrame(rows, columns=["cell", "count", "seconds"])
+    total = jobs.groupby("cell", as_index=False)[["count", "seconds"]].sum()
+    frame = cells.drop(columns="replications").merge(total, on="cell")
+    frame["rounds"] = frame["horizon"] * frame["count"]
+    frame["nanoseconds_per_round"] = 1e9 * frame["seconds"] / frame["rounds"]
+    columns = [*KEYS, "n_arms", "rounds", "seconds", "nanoseconds_per_round"]
+    return frame[columns + swept(cells)]

@@ -1,0 +1,254 @@
+"""``Study``: the results of an experiment, as DataFrames and as tables for a terminal or a paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import RenderableType
+
+from bothworlds import _check, statefile
+from bothworlds._jit import FloatArray, IntArray
+from bothworlds.errors import InvalidArgument, StoreError
+from bothworlds.report import frames
+from bothworlds.report.formats import FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
+from bothworlds.report.reading import Contents, Runs, again, read, read_probabilities
+from bothworlds.report.shown import TITLES, shown
+
+SHOWN = tuple(TITLES)
+TABLES = (*SHOWN, "final", "curves")
+ENDINGS = {"csv": "csv", "tex": "latex", "md": "markdown"}
+
+
+class Study:
+    """The results in the folder of a study, complete or not.
+
+    Every table is a DataFrame, computed when it is first asked for; a copy is handed out, so change it as
+    you like. Columns of swept settings are named after them: ``policy.beta``, ``environment.gap``. Rows
+    follow the order of the experiment file: environments, horizons, policies. All numbers but those of
+    ``timing`` have the same bits however the study was run.
+
+    A log that ends before the horizon leaves NaN: the mean of the replications that happened to last longer
+    would be one of a chosen few. Tables then say "log ended".
+    """
+
+    def __init__(self, path: Path, contents: Contents) -> None:
+        self.path = path
+        """The folder."""
+        self._contents = contents
+        self._frames: dict[str, pd.DataFrame] = {}
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Study:
+        """Read a folder written by ``bothworlds run``; every chunk is checked against its checksum.
+
+        Raises
+        ------
+        StoreError
+            If it is not such a folder, holds no result yet, or a chunk is damaged.
+        """
+        folder = Path(path)
+        return cls(folder, read(folder))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What was run, and how: the content of ``manifest.json``."""
+        return self._contents.manifest
+
+    @property
+    def title(self) -> str:
+        """The title of the experiment."""
+        return str(self.manifest["title"])
+
+    @property
+    def progress(self) -> float:
+        """The share of the planned rounds that the store has: 1.0 when complete."""
+        rounds = [cell["horizon"] for cell in self.manifest["cells"]]
+        planned = sum(rounds) * self.manifest["replications"]
+        done = sum(rounds[job.cell] * (job.stop - job.first) for job in self._contents.seconds)
+        return float(done / planned)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned replication is there."""
+        return len(self._contents.seconds) == sum(map(len, self.manifest["chunks"]))
+
+    @property
+    def status(self) -> str:
+        """How much of the study is there, in words."""
+        done = sum(job.stop - job.first for job in self._contents.seconds)
+        planned = len(self.manifest["cells"]) * self.manifest["replications"]
+        percent = "100" if self.complete else f"{min(99, math.floor(100 * self.progress))}"
+        return f"{percent}% of the rounds, {done:,} of {planned:,} replications"
+
+    def _frame(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        if name not in self._frames:
+            self._frames[name] = make()
+        return self._frames[name].copy()
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """Every (policy, environment, horizon) of the plan: what it is, and its stored ``replications``.
+
+        ``world`` is "stochastic" where arms have fixed gaps, else "adversarial"; ``optimal`` is the number of
+        optimal arms, where there are gaps.
+        """
+        return self._frame("cells", lambda: frames.cells(self._contents))
+
+    @property
+    def final(self) -> pd.DataFrame:
+        """Regret, ``clean_regret`` and loss of every replication at the last checkpoint."""
+        return self._frame("final", lambda: frames.final(self._contents, self.cells))
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """Mean regret over time with its 95% bootstrap band, quantiles, and the worst replication."""
+        return self._frame("curves", lambda: frames.curves(self._contents, self.cells))
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Final regret of every cell: mean with its band, quantiles, worst replication, spread.
+
+        ``ended`` counts the replications whose log ended before the horizon.
+        """
+        return self._frame("summary", lambda: frames.summary(self._contents, self.cells, self.curves))
+
+    @property
+    def growth(self) -> pd.DataFrame:
+        """How regret grows over the last decade of each run; see :mod:`bothworlds.report.growth`."""
+        return self._frame("growth", lambda: frames.growth(self._contents, self.cells))
+
+    @property
+    def scaling(self) -> pd.DataFrame:
+        """How final regret grows from horizon to horizon, where the study has several."""
+        return self._frame("scaling", lambda: frames.scaling(self._contents, self.cells))
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """Policies two by two, replication by replication; see :mod:`bothworlds.report.pairs`.
+
+        ``difference`` is the mean of regret a − regret b; ``wins`` counts the replications in which a has
+        less.
+        """
+        return self._frame("pairs", lambda: frames.pairs(self._contents, self.cells))
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Score of every cell, and ratio to the best of its world; see :mod:`bothworlds.report.scores`."""
+        return self._frame("scores", lambda: frames.scores(self.cells, self.summary))
+
+    @property
+    def ranking(self) -> pd.DataFrame:
+        """Policies by the geometric mean of their ratios over environments (largest horizon), best first."""
+        return self._frame("ranking", lambda: frames.ranking(self.scores))
+
+    @property
+    def scorecard(self) -> pd.DataFrame:
+        """Policies, best first, × environments: scores at the largest horizon."""
+        return self._frame("scorecard", lambda: frames.scorecard(self.cells, self.scores, self.ranking))
+
+    @property
+    def timing(self) -> pd.DataFrame:
+        """Seconds in kernels, and nanoseconds per round. Depends on the machine."""
+        return self._frame("timing", lambda: frames.timing(self._contents, self.cells))
+
+    def runs(self, cell: int) -> Runs:
+        """All replications of a cell: rounds, and regret as replications × checkpoints."""
+        number = self._cell(cell)
+        if number not in self._contents.runs:
+            raise StoreError(
+                f"{self.path} has no results of cell {number} yet; complete the study with {again(self.path)}"
+            )
+        return self._contents.runs[number]
+
+    def probabilities(self, cell: int) -> pd.DataFrame:
+        """The distribution over arms after each checkpoint of replication 0: round, arm, probability.
+
+        Without rows where the study did not record it.
+        """
+        self.runs(cell)
+        files = self._contents.files.items()
+        path = next((path for job, path in files if job.cell == cell and job.first == 0), None)
+        rounds: IntArray = np.empty(0, dtype=np.int64)
+        p: FloatArray = np.empty((0, 0))
+        if path is not None:
+            rounds, p = read_probabilities(path, cell)
+        return pd.DataFrame(
+            {
+                "round": np.repeat(rounds, p.shape[1]),
+                "arm": np.tile(np.arange(p.shape[1]), rounds.size),
+                "probability": p.ravel(),
+            }
+        )
+
+    def table(self, name: str = "summary", *, format: str = "text") -> str:
+        """A table as a string.
+
+        Parameters
+        ----------
+        name:
+            One of ``"scorecard"``, ``"ranking"``, ``"summary"``, ``"growth"``, ``"scaling"``, ``"pairs"``,
+            ``"scores"``, ``"timing"``, ``"cells"``; as CSV also ``"final"`` and ``"curves"``.
+        format:
+            ``"text"``, ``"markdown"`` and ``"latex"`` (a tabular with the rules of booktabs) are for
+            readers, with few digits; ``"csv"`` has all columns and all digits.
+        """
+        _check.one_of("format", format, FORMATS)
+        _check.one_of("name", name, TABLES if format == "csv" else SHOWN)
+        if format == "csv":
+            frame = getattr(self, name)
+            return as_csv(frame.reset_index() if name == "scorecard" else frame)
+        return {"text": as_text, "markdown": as_markdown, "latex": as_latex}[format](shown(self, name))
+
+    def rich(self, name: str = "scorecard") -> RenderableType:
+        """A table for a terminal: ``rich.print(study.rich())``. Colours say no more than the marks do."""
+        _check.one_of("name", name, SHOWN)
+        return as_rich(shown(self, name))
+
+    def write_tables(self, folder: str | PathLike[str] | None = None) -> list[Path]:
+        """Write all tables as CSV, LaTeX and Markdown, each whole or not at all.
+
+        Parameters
+        ----------
+        folder:
+            By default ``tables`` in the folder of the study; made if it is not there.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+        """
+        target = self.path / "tables" if folder is None else Path(folder)
+        written = []
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for name in TABLES:
+                for ending, form in ENDINGS.items():
+                    if form == "csv" or name in SHOWN:
+                        path = target / f"{name}.{ending}"
+                        statefile.write_bytes(path, self.table(name, format=form).encode())
+                        written.append(path)
+        except OSError as error:
+            raise StoreError(
+                f"tables cannot be written to {target} ({error}); give another folder, or make room"
+            ) from error
+        return written
+
+    def _cell(self, cell: int) -> int:
+        number, last = _check.integer("cell", cell, at_least=0), len(self.manifest["cells"]) - 1
+        if number > last:
+            raise InvalidArgument(f"cell must be in 0..{last}, got {number}; study.cells lists them")
+        return number
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        share = "complete" if self.complete else f"not complete: {self.status}"
+        return (
+            f"Study({self.title!r}: {len(manifest['policies'])} policies, {len(manifest['environments'])} "
+            f"environments, {manifest['replications']} replications, {share})"
+        )

@@ -1,0 +1,107 @@
+"""One round's step from the last one's solution: kernels for single regularizers, beside the general solver.
+
+Between two rounds little changes: one loss, and the rates by a little. The kernels here start from what the
+last solution left behind (``carried``), take a third-order step, *verify* it with a pass over the arms, and
+apply what is left, at most 2e-5 of y, as a series. One pass almost always suffices.
+
+Each is chosen by the type of its ``step`` tuple and solves the same problem as
+:func:`~bothworlds.simplex.kernel.solve_step`. What its own passes do not confirm (an iterate beyond the end
+of the bracket that does not come back, a sum that is off, cancellation in L − λ) goes to the general solver.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from bothworlds._jit import FloatArray, generic, kernel
+from bothworlds.simplex.kernel import solve_step
+
+MULTIPLIER = 0  # λ: y_i = L_i − λ
+TOTAL = 1  # Σp
+TAKEN_OVER = 2  # how often the general solver had to take over
+N_CARRIED = 3
+
+SEVERAL = -1  # in place of the one arm whose loss has changed
+PASSES = 12  # over the arms, before the general solver takes over
+NEAR = 2e-5  # a last step of at most this, relative to the smallest y, is applied as a series
+SUM_TOLERANCE = 1e-12  # beyond it the general solver takes over
+SLACK = 1e-4  # p ≤ 1 + 2·SLACK is still called within the bracket
+CANCELLATION = 1024.0  # |λ| beyond this many times the smallest y costs digits of y = L − λ
+
+
+class GeneralStep(NamedTuple):
+    """The general solver, for any regularizer."""
+
+
+@generic
+def carries(step: Any, n_arms: int) -> int:
+    """How many numbers are kept from round to round (called from Python only)."""
+    return N_CARRIED
+
+
+@generic
+def one_rate(step: Any) -> bool:
+    """Is ``rates[0]`` the only rate that is read? Then a rate for all arms need not be copied to each."""
+    return False
+
+
+@generic
+def advance(
+    step: Any,
+    regularizer: Any,
+    losses: FloatArray,
+    rates: FloatArray,
+    log_barrier: float,
+    carried: FloatArray,
+    p: FloatArray,
+    moved: int,
+    before: float,
+    drift: float,
+) -> int:
+    """Bring ``p`` and ``carried`` up to date with ``losses`` and ``rates``; return the status of the solver.
+
+    ``moved`` is the one arm whose loss has changed, from ``before``; or it is ``SEVERAL``, and then most
+    losses have grown by about ``drift``. Both only save passes.
+    """
+    return general(regularizer, losses, rates, log_barrier, carried, p)
+
+
+@kernel
+def general(
+    regularizer: Any,
+    losses: FloatArray,
+    rates: FloatArray,
+    log_barrier: float,
+    carried: FloatArray,
+    p: FloatArray,
+) -> int:
+    """The general solver, started from p and λ."""
+    smallest, shift, excess, _, status = solve_step(
+        regularizer, losses, rates, log_barrier, 1.0, carried[MULTIPLIER], p
+    )
+    carried[MULTIPLIER] = smallest - shift
+    carried[TOTAL] = 1.0 + excess
+    return status
+
+
+@kernel
+def cold(
+    step: Any,
+    regularizer: Any,
+    losses: FloatArray,
+    rates: FloatArray,
+    log_barrier: float,
+    carried: FloatArray,
+    p: FloatArray,
+) -> int:
+    """The general solver from scratch, and nothing carried."""
+    for i in range(p.size):
+        p[i] = 0.0
+        if one_rate(step):
+            rates[i] = rates[0]
+    for k in range(N_CARRIED, carried.size):
+        carried[k] = 0.0
+    carried[MULTIPLIER] = math.nan
+    carried[TAKEN_OVER] += 1.0
+    return general(regularizer, losses, rates, log_barrier, carried, p)

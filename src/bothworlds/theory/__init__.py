@@ -1,0 +1,36 @@
+"""The paper's analysis as an instrument: bounds, and the quantities of the proof."""
+
+from bothworlds.simplex.divergence import divergence
+from bothworlds.theory import conjecture
+from bothworlds.theory.accounts import Account, account, accountable, where_did_the_regret_go
+from bothworlds.theory.bounds import Bounds, bound, bound_curve
+from bothworlds.theory.complexity import Complexity, complexity
+from bothworlds.theory.lemmas import preprocessing_parts
+from bothworlds.theory.statement import Bound, Term
+from bothworlds.theory.table import lemma_table, rich_lemma_table
+from bothworlds.theory.term_table import TermTable, term_table
+from bothworlds.theory.verification import Row, smallest_barrier, verify
+
+__all__ = [
+    "Account",
+    "Bound",
+    "Bounds",
+    "Complexity",
+    "Row",
+    "Term",
+    "TermTable",
+    "account",
+    "accountable",
+    "bound",
+    "bound_curve",
+    "complexity",
+    "conjecture",
+    "divergence",
+    "lemma_table",
+    "preprocessing_parts",
+    "rich_lemma_table",
+    "smallest_barrier",
+    "term_table",
+    "verify",
+    "where_did_the_regret_go",
+]

@@ -1,0 +1,408 @@
+"""``bw.theory.account``: where the regret of a run went, term by term and round by round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bothworlds import _check, policies
+from bothworlds._jit import FloatArray, IntArray
+from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.policies.base import Policy, init, require_policy
+from bothworlds.policies.decoupled import DecoupledParameters
+from bothworlds.policies.ftrl_kernel import FTRLParameters
+from bothworlds.simplex.divergence import has_divergence
+from bothworlds.simulate.trace import Trace
+from bothworlds.theory.layout import IMPOSSIBLE, N_PAD, PAGE, RESTARTED, TERMS, UNSOLVED, P, Q
+from bothworlds.theory.ledger import keep_book, machine
+
+MEMORY = 4e9  # bytes; beyond it the account of a run is refused rather than swapped
+
+
+@dataclass(frozen=True, repr=False)
+class Account:
+    """The paper's regret decomposition along a history of n rounds.
+
+    Attributes
+    ----------
+    policy, n_arms, horizon, arms, losses:
+        The run.
+    optimal, suboptimal:
+        U and V, as sorted indices.
+    p, rates, q:
+        p^t, γ^t and q^t for t = 1 … n+1, arrays of shape (n+1, n_arms); q^t is 0 on V.
+    p_bar:
+        p̄^{t+1} for t = 1 … n.
+    p_tilde:
+        p̃^{t+1} for t = 1 … n if the policy is decoupled, else None.
+    estimates:
+        ℓ̂^t for t = 1 … n: the estimate of each round, not their sum.
+    growths:
+        γ^{t+1} − γ^t for t = 1 … n, exact where the difference of rounded rates is not.
+    multipliers:
+        λ_U, λ_V, λ_K of rounds 1 … n under ``"U"``, ``"V"``, ``"K"``: ∇φ^{t+1}(p̄) = ∇φ^t(p^t) − ℓ̂^t +
+        λ_U on U, and so on; λ_K is that of p^{t+1}, for a decoupled policy of p̃^{t+1}.
+    terms:
+        Arrays of length n by name, see :func:`account`.
+    epsilon:
+        ε of q̃^t = (1−ε)·q^t + ε/#V on V.
+    """
+
+    policy: Policy
+    n_arms: int
+    horizon: int | None
+    arms: IntArray
+    losses: FloatArray
+    optimal: IntArray
+    suboptimal: IntArray
+    p: FloatArray
+    rates: FloatArray
+    q: FloatArray
+    p_bar: FloatArray
+    p_tilde: FloatArray | None
+    estimates: FloatArray
+    growths: FloatArray
+    multipliers: dict[str, FloatArray]
+    terms: dict[str, FloatArray]
+    epsilon: float
+    parameters: Any = field(repr=False)
+
+    def __len__(self) -> int:
+        return int(self.arms.size)
+
+    def __repr__(self) -> str:
+        inside = f"{self.policy!r}, n_arms={self.n_arms}, horizon={self.horizon}"
+        return f"Account({inside}, rounds={len(self)}, optimal={self.optimal.tolist()})"
+
+    @property
+    def decoupled(self) -> bool:
+        """Whether the appendix's variant with p̃ and φ̃ was used."""
+        return self.p_tilde is not None
+
+    @property
+    def log_barrier(self) -> float:
+        """C in numbers."""
+        return float(machine(self.parameters).log_barrier)
+
+    @cached_property
+    def q_tilde(self) -> FloatArray:
+        """q̃^t for t = 1 … n+1."""
+        result = (1.0 - self.epsilon) * self.q
+        result[:, self.suboptimal] = self.epsilon / self.suboptimal.size
+        return result
+
+    @cached_property
+    def s1(self) -> FloatArray:
+        """S₁(1) up to each round, √(Σ_τ Σ_V p_i^τ); S₁(x) is √x times that."""
+        sums: FloatArray = np.cumsum(self.p[:-1, self.suboptimal].sum(axis=1))
+        return np.sqrt(sums)
+
+    @cached_property
+    def s2(self) -> FloatArray:
+        """S₂(1) up to each round, Σ_V √(Σ_τ p_i^τ); S₂(x) is √x times that."""
+        roots = np.sqrt(np.cumsum(self.p[:-1, self.suboptimal], axis=0))
+        return np.asarray(roots.sum(axis=1))
+
+    def total(self, name: str) -> float:
+        """A term summed over all rounds."""
+        return float(self.terms[_check.known("term", name, self.terms)].sum())
+
+
+def account(
+    policy: Policy | Trace,
+    *,
+    optimal: ArrayLike,
+    n_arms: int | None = None,
+    horizon: int | None = None,
+    arms: ArrayLike | None = None,
+    losses: ArrayLike | None = None,
+    epsilon: float | None = None,
+) -> Account:
+    """Take the regret of a run apart as the paper's proof does.
+
+    Let U be the arms called optimal and V the others, q^t the policy's own minimiser restricted to U, and
+    p̄^{t+1} what becomes of p^t if weight moves inside U and inside V but not between them. With skewed
+    divergences D^{t,t+1}(x, y) = φ^t(x) − φ^{t+1}(y) − <∇φ^{t+1}(y), x − y>, every round satisfies
+
+        D^{t,t+1}(p^t, p^{t+1}) − D_U^{t,t+1}(q^t, q^{t+1})          total − benchmark
+            = D_V^{t,t+1}(p^t, p̄^{t+1})                              suboptimal = stability + penalty
+            + D_U^{t,t+1}(p^t, p̄^{t+1}) − D_U^{t,t+1}(q^t, q^{t+1})  optimal, never positive
+            + D^{t+1}(p̄^{t+1}, p^{t+1})                              residual ,
+
+    and what is left of the estimated regret against q̃^t = (1−ε)q^t + ε·1_V/#V is the cost of preprocessing:
+
+        <ℓ̂^t, p^t − q̃^t> = (total − benchmark) + preprocessing        regret .
+
+    For a decoupled policy the appendix's variant is used: p̄_V with φ^t, p̃^{t+1} with φ̃^t = φ_V^t + φ_U^{t+1},
+    suboptimal D_V^t(p^t, p̄) + φ_V^t(p^{t+1}) − φ_V^{t+1}(p^{t+1}), residual D^{t̃}(p̄, p̃). The
+    equation is then an inequality ≤ whose slack is exactly ``gap`` = D^{t̃}(p^{t+1}, p̃^{t+1}). For
+    other policies gap is 0.
+
+    Parameters
+    ----------
+    policy:
+        A policy that plays an FTRL minimiser: FTRL with any regularizer, rates and estimator,
+        TsallisINF, INF, DecoupledTsallisINF, LightBarrier, EXP3, EXP3IX, ITH22, BroadOMD,
+        TsallisINFOracle, Avner. Or a :class:`Trace` of one, from ``replay`` or ``simulate(...,
+        trace=True)``; then only ``optimal`` is needed. The equations hold for any estimator, since all
+        they use is that the sums grow by ℓ̂; that the expectation of ``regret`` is regret needs an
+        unbiased one (all but implicit exploration), and that optimal ≤ 0 needs rates that never fall
+        (LightBarrier's may).
+    optimal:
+        U: at least one arm, and not all of them.
+    n_arms, horizon, arms, losses:
+        The history, as for :func:`replay`.
+    epsilon:
+        ε in [0, 1); by default the paper's: 1/T (1/n if T is unknown), and 0 for a decoupled policy.
+
+    Returns
+    -------
+    Account
+        ``terms`` holds total, benchmark, suboptimal, stability, penalty, optimal, residual, gap, regret and
+        preprocessing; beside it ``q``, ``p_bar``, ``p_tilde``, ``multipliers``, ``s1``, ``s2``.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> a = bw.theory.account(
+    ...     bw.TsallisINF(), n_arms=3, arms=[0, 2, 2, 1], losses=[1.0, 0.0, 1.0, 1.0], optimal=[0, 1]
+    ... )
+    >>> t = a.terms
+    >>> left, right = t["total"] - t["benchmark"], t["suboptimal"] + t["optimal"] + t["residual"]
+    >>> bool(abs(left - right).max() < 1e-12)
+    True
+    >>> t["optimal"].round(3)
+    array([-0.532, -0.198, -0.167, -0.074])
+
+    References
+    ----------
+    T. Jin, J. Liu, H. Luo: Improved Best-of-Both-Worlds Guarantees for Multi-Armed Bandits. NeurIPS 2023.
+    """
+    trace = None
+    if isinstance(policy, Trace):
+        trace = policy
+        given = {"n_arms": n_arms, "horizon": horizon, "arms": arms, "losses": losses}
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise InvalidArgument(f"a Trace holds its history: leave out {', '.join(extra)}")
+        policy, n_arms, horizon = trace.policy, trace.n_arms, trace.horizon
+        arms, losses = trace.arms, trace.losses
+    if n_arms is None or arms is None or losses is None:
+        raise InvalidArgument("account needs n_arms, arms and losses, or a Trace in place of the policy")
+    params = _require_accountable(policy, n_arms, horizon)
+    arm_array, loss_array = _history(n_arms, horizon, arms, losses)
+    order, m = _sides(optimal, n_arms)
+    decoupled = isinstance(params, DecoupledParameters)
+    if epsilon is None:
+        epsilon = 0.0 if decoupled else 1.0 / (horizon or max(2, arm_array.size))
+    epsilon = _check.number("epsilon", epsilon, at_least=0.0, below=1.0)
+    book, terms = _keep(policy, params, arm_array, loss_array[:, None], order, m, epsilon)
+    if trace is not None and not np.array_equal(trace.p, book[:, P]):
+        raise InvalidArgument(
+            "the trace must be of feedback that came at once: this policy did not play what its history, "
+            "in order, makes it play; was the feedback delayed?"
+        )
+    return _account(policy, n_arms, horizon, arm_array, loss_array, order, m, book, terms, epsilon, params)
+
+
+PARTS = ("stability", "penalty", "optimal", "residual", "preprocessing")
+
+
+def where_did_the_regret_go(account: Account, *, points: int = 200) -> list[dict[str, Any]]:
+    """The estimated regret Σ_τ <ℓ̂^τ, p^τ − q̃^τ> up to some rounds, in the five parts that add up to it.
+
+    For a decoupled policy the gap is taken off the residual part, so that the parts still add up.
+
+    Parameters
+    ----------
+    account:
+        What :func:`account` returned.
+    points:
+        About how many rounds to keep, evenly spread; the last is always among them.
+
+    Returns
+    -------
+    list of dict
+        ``round``, ``part`` (stability, penalty, optimal, residual, preprocessing) and ``regret``: plain
+        rows for a table or a stacked chart.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> a = bw.theory.account(bw.TsallisINF(), n_arms=2, arms=[0, 1, 1], losses=[1.0, 0.0, 1.0], optimal=[0])
+    >>> rows = bw.theory.where_did_the_regret_go(a)
+    >>> last = [row for row in rows if row["round"] == 3]
+    >>> [row["part"] for row in last]
+    ['stability', 'penalty', 'optimal', 'residual', 'preprocessing']
+    >>> abs(sum(row["regret"] for row in last) - a.total("regret")) < 1e-12
+    True
+    """
+    points = _check.integer("points", points, at_least=1)
+    n = len(account)
+    kept = np.unique(np.ceil(np.linspace(0, n, min(points, n) + 1)[1:]).astype(int))
+    terms = {**account.terms, "residual": account.terms["residual"] - account.terms["gap"]}
+    sums = {part: np.cumsum(terms[part]) for part in PARTS}
+    return [
+        {"round": int(t), "part": part, "regret": float(sums[part][t - 1])} for t in kept for part in PARTS
+    ]
+
+
+def account_game(
+    policy: Policy,
+    *,
+    wishes: IntArray,
+    table: FloatArray,
+    uniforms: FloatArray,
+    optimal: ArrayLike,
+    epsilon: float | None = None,
+) -> Account:
+    """The account of a game that is played as it is written: wishes are arms or DRAWN, RAREST, LIKELIEST.
+
+    ``table`` holds the losses (rounds × arms) and ``uniforms`` (rounds × 2) what DRAWN draws with; the
+    policy is told that the horizon is the length of the table.
+    """
+    horizon, n_arms = table.shape
+    params = _require_accountable(policy, n_arms, horizon)
+    order, m = _sides(optimal, n_arms)
+    if epsilon is None:
+        epsilon = 0.0 if isinstance(params, DecoupledParameters) else 1.0 / horizon
+    arms = wishes.astype(np.int64)
+    book, terms = _keep(policy, params, arms, table, order, m, epsilon, uniforms)
+    losses = table[np.arange(horizon), arms]
+    return _account(policy, n_arms, horizon, arms, losses, order, m, book, terms, epsilon, params)
+
+
+def accountable() -> list[str]:
+    """The registered policies whose regret can be accounted for."""
+    return sorted(name for name, kind in policies.REGISTRY.items() if _plays_a_minimiser(kind))
+
+
+def _plays_a_minimiser(kind: type[Policy]) -> bool:
+    hints = kind.parameters.__annotations__
+    return hints.get("return") in ("FTRLParameters", "DecoupledParameters")
+
+
+def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:
+    require_policy(policy).resolve(n_arms, horizon)  # checks the numbers
+    params = policy.parameters(n_arms, horizon)  # the FTRL machine, where it plays many arms by another
+    if not isinstance(params, (FTRLParameters, DecoupledParameters)):
+        raise InvalidArgument(
+            f"policy must play an FTRL minimiser, got {policy!r}, which does not: its regret has no such "
+            f"decomposition. Those that do: {', '.join(accountable())}"
+        )
+    if not has_divergence(machine(params).regularizer):
+        raise InvalidArgument(
+            f"policy must have a regularizer with a divergence, got {policy!r}; "
+            "register potential, rise and spread for its parameters (see simplex/regularizers/base.py)"
+        )
+    return params
+
+
+def _history(n_arms: int, horizon: int | None, arms: Any, losses: Any) -> tuple[IntArray, FloatArray]:
+    arm_array = _check.indices("arms", arms, below=n_arms)
+    if arm_array.size == 0:
+        raise InvalidArgument("arms must hold at least one round, got an empty history")
+    loss_array = _check.vector(
+        "losses", losses, size=arm_array.size, at_least=0.0, at_most=1.0, fix="rescale losses to [0, 1]"
+    )
+    if horizon is not None and arm_array.size > horizon:
+        raise InvalidArgument(
+            f"horizon must be at least the {arm_array.size} rounds of the history, got {horizon}"
+        )
+    return arm_array, loss_array
+
+
+def _sides(optimal: Any, n_arms: int) -> tuple[IntArray, int]:
+    """All arms, those of U first; and how many those are."""
+    inside = _check.indices("optimal", optimal, below=n_arms)
+    if np.unique(inside).size != inside.size:
+        raise InvalidArgument(f"optimal must name each arm once, got {inside.tolist()}")
+    if inside.size == 0:
+        raise InvalidArgument(
+            "optimal must hold at least one arm, got none: the benchmark q plays an arm of U"
+        )
+    if inside.size == n_arms:
+        raise InvalidArgument(
+            f"optimal must leave out at least one of the {n_arms} arms, got all: without sub-optimal "
+            "arms every term is zero"
+        )
+    inside = np.sort(inside)
+    outside = np.setdiff1d(np.arange(n_arms), inside)
+    return np.concatenate([inside, outside]), int(inside.size)
+
+
+def _keep(
+    policy: Policy,
+    params: Any,
+    arms: IntArray,
+    losses: FloatArray,
+    order: IntArray,
+    m: int,
+    epsilon: float,
+    uniforms: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """All pages, arms in their own order, and all terms. Wishes in ``arms`` are fulfilled in place."""
+    n, n_arms = arms.size, order.size
+    drawn = np.empty((1, 2)) if uniforms is None else uniforms
+    size = 8.0 * n * (n_arms * len(PAGE) + len(TERMS))
+    if size > MEMORY:
+        raise InvalidArgument(f"the account of this run would need {size / 1e9:.0f} GB; shorten the history")
+    book, terms = np.empty((n + 1, len(PAGE), n_arms)), np.empty((n, len(TERMS)))
+    pages, pad = np.zeros((2, len(PAGE), n_arms)), np.empty((N_PAD, n_arms))
+    decoupled = isinstance(params, DecoupledParameters)
+    outcome, t = keep_book(
+        *(params, init(params), arms, losses, drawn, order, m, decoupled, epsilon),
+        *(pages, pad, book, terms),
+    )
+    if outcome == IMPOSSIBLE:
+        raise InvalidArgument(
+            f"arms[{t}] must have been possible, got {arms[t]}, which {policy!r} observes with probability "
+            "below 1e-300 in that round: no estimate can be made from it"
+        )
+    if outcome == RESTARTED:
+        raise InvalidArgument(
+            f"horizon must be given, or the history end earlier: {policy!r} forgets everything "
+            f"in round {t + 1}, and no decomposition holds across a restart"
+        )
+    if outcome == UNSOLVED:
+        raise SolverError(f"no account of {policy!r} was found in round {t + 1}; please report this history")
+    return book, terms
+
+
+def _account(
+    policy: Policy,
+    n_arms: int,
+    horizon: int | None,
+    arms: IntArray,
+    losses: FloatArray,
+    order: IntArray,
+    m: int,
+    book: FloatArray,
+    columns: FloatArray,
+    epsilon: float,
+    params: Any,
+) -> Account:
+    book.flags.writeable = columns.flags.writeable = False
+    # p, rates and q are known before every round and after the last; the rest belongs to a round
+    parts = {name: book[:, k] if k <= Q else book[:-1, k] for k, name in enumerate(PAGE)}
+    tilde = parts.pop("p_tilde")
+    named = {name: columns[:, k] for k, name in enumerate(TERMS)}
+    return Account(
+        policy=policy,
+        n_arms=n_arms,
+        horizon=horizon,
+        arms=arms,
+        losses=losses,
+        optimal=order[:m],
+        suboptimal=order[m:],
+        p_tilde=tilde if isinstance(params, DecoupledParameters) else None,
+        multipliers={side: named.pop(side) for side in "UVK"},
+        terms=named,
+        epsilon=epsilon,
+        parameters=params,
+        **parts,
+    )

@@ -1,0 +1,323 @@
+"""``bw.theory.bound``: what is proved about a policy, in numbers, term by term."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from bothworlds import _check
+from bothworlds.errors import InvalidArgument
+from bothworlds.policies.base import Policy, require_policy
+from bothworlds.theory import paper_bounds, prior_bounds  # noqa: F401 - they register what they state
+from bothworlds.theory.complexity import Complexity, complexity
+from bothworlds.theory.statement import (
+    ADVERSARIAL,
+    SELF_BOUNDING,
+    STATEMENTS,
+    Bound,
+    NotCovered,
+    Setting,
+)
+
+HORIZONS = [2.0 ** (j / 4.0) for j in range(4 * 120)]
+"""Where to look for the horizon from which on a bound says something: up to 2^120."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """All that is stated about one policy in one setting; see :func:`bound`.
+
+    Attributes
+    ----------
+    policy, setting:
+        What they are about.
+    all:
+        The bounds, adversarial ones first.
+    """
+
+    policy: Policy
+    setting: Setting
+    all: tuple[Bound, ...]
+
+    def _least(self, name: str) -> Bound | None:
+        """The smallest that holds as a number; if there is none, the smallest O(·)."""
+        named = [bound for bound in self.all if bound.name == name]
+        return min(named, key=lambda bound: (not bound.explicit, bound.value), default=None)
+
+    @property
+    def adversarial(self) -> Bound | None:
+        """The bound that holds always, where there is one; an explicit one before an O(·)."""
+        return self._least(ADVERSARIAL)
+
+    @property
+    def self_bounding(self) -> Bound | None:
+        """The bound for these gaps, C and D, where there is one; an explicit one before an O(·)."""
+        return self._least(SELF_BOUNDING)
+
+    @property
+    def value(self) -> float:
+        """The smallest explicit bound; NaN if all are O(·)."""
+        return min((bound.value for bound in self.all if bound.explicit), default=math.nan)
+
+    def at(self, horizon: float) -> Bounds:
+        """The same with another horizon, for the same gaps, C and D."""
+        setting = replace(self.setting, rounds=float(horizon), horizon=float(horizon))
+        return Bounds(self.policy, setting, tuple(STATEMENTS[type(self.policy)](self.policy, setting)))
+
+    def meaningful_from(self, name: str = SELF_BOUNDING) -> float:
+        """The horizon from which on the bound of this name is below T, which any play achieves.
+
+        ``inf`` if none is found up to 2^120. Of an O(·) bound it is an estimate with all constants 1.
+        """
+        _check.one_of("name", name, (ADVERSARIAL, SELF_BOUNDING))
+        return self._from(lambda bounds: _value(bounds, name) < bounds.setting.horizon)
+
+    def better_from(self) -> float:
+        """The horizon from which on knowing the gaps helps: self-bounding below adversarial.
+
+        NaN where the two cannot be compared: one is missing, or only one of them has constants.
+        ``inf`` if there is none up to 2^120.
+        """
+        worst, gap = self.adversarial, self.self_bounding
+        if worst is None or gap is None or worst.explicit != gap.explicit:
+            return math.nan
+        return self._from(lambda bounds: _value(bounds, SELF_BOUNDING) < _value(bounds, ADVERSARIAL))
+
+    def _from(self, holds: Callable[[Bounds], bool]) -> float:
+        """The smallest horizon from which on something holds at all horizons looked at."""
+        first = max(2, self.setting.n_arms)
+        grid = [first, *(h for h in HORIZONS if h > first)]
+        failing = [i for i, h in enumerate(grid) if not holds(self.at(h))]
+        if not failing:
+            return float(first)
+        if failing[-1] == len(grid) - 1:
+            return math.inf
+        low, high = math.floor(grid[failing[-1]]), math.ceil(grid[failing[-1] + 1])
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(self.at(middle)) else (middle, high)
+        return float(high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        s = self.setting
+        return {
+            "policy": repr(self.policy),
+            "n_arms": s.n_arms,
+            "horizon": s.horizon,
+            "corruption": s.corruption,
+            "spread": s.spread,
+            "complexity": None if s.gaps is None else s.gaps.to_dict(),
+            "bounds": [bound.to_dict() for bound in self.all],
+        }
+
+    def table(self) -> str:
+        """All bounds with their terms, and from which horizon on they say anything, as text."""
+        s = self.setting
+        lines = [
+            f"{self.policy!r}: K = {s.n_arms}, T = {s.horizon:,.0f}, C = {s.corruption:g}, D = {s.spread:g}"
+        ]
+        lines += [bound.table() for bound in self.all]
+        for name in dict.fromkeys(bound.name for bound in self.all):
+            lines.append(f"{name}: below T from T = {_horizon(self.meaningful_from(name))}")
+        better = self.better_from()
+        if not math.isnan(better):
+            lines.append(f"self-bounding below adversarial from T = {_horizon(better)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        parts = [f"{bound.name}={bound.value:.4g}{'' if bound.explicit else ' O(·)'}" for bound in self.all]
+        return f"Bounds({self.policy!r}, {', '.join(parts)})"
+
+
+def _value(bounds: Bounds, name: str) -> float:
+    found = bounds._least(name)
+    if found is None:
+        have = ", ".join(dict.fromkeys(bound.name for bound in bounds.all))
+        hint = "" if bounds.setting.gaps is not None else "; give gaps"
+        raise InvalidArgument(
+            f"name must be that of a bound that {bounds.policy!r} has here ({have}), got {name!r}{hint}"
+        )
+    return found.value
+
+
+def _horizon(value: float) -> str:
+    if math.isinf(value):
+        return "never (up to 2^120)"
+    return f"{value:,.0f}" if value < 1e9 else f"{value:.3g}"
+
+
+def bound(
+    policy: Policy,
+    *,
+    n_arms: int,
+    horizon: int,
+    gaps: ArrayLike | None = None,
+    corruption: float = 0.0,
+    spread: float | None = None,
+) -> Bounds:
+    """Every regret bound stated for a policy, in named terms.
+
+    *Adversarial* bounds hold always. *Self-bounding* ones hold under the paper's Condition (1):
+    there are gaps Δ and a C ≥ 0 with Reg ≥ E Σ_t <p^t, Δ> − C. That covers iid losses (C = 0) and corrupted
+    ones; D bounds by how much arms of gap 0 fall behind the best of them. Where several optimal arms are
+    not covered, or corruption is not, the bound is left out and ``assumes`` of those present says what is.
+
+    Explicit bounds are numbers that hold. O(·) bounds are returned as their terms with constant 1
+    (``explicit`` is False, and tables say so): good for seeing which term dominates, not as numbers.
+
+    Parameters
+    ----------
+    policy:
+        A policy with a stated bound. Without: ``LightBarrier`` and FTRL with constants of one's own, which
+        are measured, not proved; ``LBINFV``, ``KLUCB``, ``Thompson``, ``EpsilonGreedy``, ``Uniform``.
+    n_arms, horizon:
+        K and T ≥ K. The policy is taken to be told T.
+    gaps:
+        Δ_i in [0, 1], one per arm, at least one 0 and one positive; None: adversarial bounds only.
+    corruption:
+        C of the condition. A corruption by Σ_t max_i abs(change) ≤ B gives C ≤ 2B, not B:
+        ``environment.corruption(T)`` is that.
+    spread:
+        D. None: 0 with one optimal arm, else C, which is at least D where losses are corrupted.
+
+    Returns
+    -------
+    Bounds
+        ``.adversarial``, ``.self_bounding``, ``.value``, ``.table()``, ``.to_dict()``; ``.meaningful_from()``
+        and ``.better_from()``, the horizons from which on a bound is below T and below the adversarial one.
+
+    Notes
+    -----
+    The paper's theorems are evaluated as its lemmas need them: the additive terms W are part of the
+    adversarial bounds too, C_log is 162·max(1, β/(1−β)) for Tsallis and 162·max(1, log K) for Shannon,
+    W's log-barrier term is C_log·K·log T (the tables print it without the 162), a stray term of the
+    log-barrier lemma is dropped, and log T is at least 1.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> b = bw.theory.bound(bw.TsallisINF(), n_arms=4, horizon=10_000, gaps=[0.0, 0.2, 0.2, 0.2])
+    >>> round(b.adversarial.value), round(b.self_bounding.value), b.self_bounding.explicit
+    (801, 1581, True)
+    >>> b.better_from()                      # from here on the gaps are worth knowing
+    43461.0
+    >>> paper = bw.FTRL(bw.LogBarrier(), constants="paper")
+    >>> b = bw.theory.bound(paper, n_arms=4, horizon=10_000, gaps=[0.0, 0.2, 0.2, 0.2])
+    >>> b.self_bounding.dominant.name, b.self_bounding.explicit
+    ('log-barrier', False)
+
+    References
+    ----------
+    T. Jin, J. Liu, H. Luo: Improved Best-of-Both-Worlds Guarantees for Multi-Armed Bandits. NeurIPS 2023;
+    every other source is named in ``.source``.
+    """
+    require_policy(policy)
+    if type(policy) not in STATEMENTS:
+        raise InvalidArgument(f"policy must be one with a stated regret bound, got {policy!r}; {_those()}")
+    setting = _setting(n_arms, horizon, gaps, corruption, spread)
+    return Bounds(policy, setting, tuple(_state(policy, setting)))
+
+
+def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any, spread: Any) -> Setting:
+    n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
+    horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
+    corruption = _check.number("corruption", corruption, at_least=0.0)
+    if gaps is None:
+        if corruption > 0.0 or spread:
+            raise InvalidArgument(
+                f"corruption and spread belong to gaps, got corruption={corruption:g}, spread={spread} and "
+                "gaps=None; give gaps, or leave them out"
+            )
+        return Setting(n_arms, float(horizon), float(horizon))
+    measures: Complexity = complexity(gaps)
+    if measures.n_arms != n_arms:
+        raise InvalidArgument(f"gaps must hold one gap for each of the {n_arms} arms, got {measures.n_arms}")
+    if spread is None:
+        spread = 0.0 if measures.n_optimal == 1 else corruption
+    spread = _check.number("spread", spread, at_least=0.0)
+    return Setting(n_arms, float(horizon), float(horizon), measures, corruption, spread)
+
+
+def _state(policy: Policy, setting: Setting) -> list[Bound]:
+    try:
+        found = STATEMENTS[type(policy)](policy, setting)
+    except NotCovered as refusal:
+        raise InvalidArgument(f"policy: {refusal}; {_those()}") from None
+    if not found:
+        raise InvalidArgument(
+            f"no bound of {policy!r} covers this setting; give gaps, with corruption=0 (and, for "
+            "TsallisINFOracle, one optimal arm), or take a policy with an adversarial bound: TsallisINF()"
+        )
+    return found
+
+
+def _those() -> str:
+    return f"policies with a bound: {', '.join(sorted(kind.__name__ for kind in STATEMENTS))}"
+
+
+def bound_curve(
+    policy: Policy,
+    n_arms: int,
+    rounds: Sequence[int],
+    gaps: ArrayLike | None = None,
+    corruption: float = 0.0,
+    spread: float | None = None,
+    *,
+    horizon: int | None = None,
+) -> list[dict[str, Any]]:
+    """The bounds of a policy along its rounds, for drawing over measured regret.
+
+    The policy is told one T for the whole curve. Where T enters through log T only, √T becomes the square
+    root of the round; where a policy is tuned to T (INF, EXP3.P, SAO), its curve is flat.
+
+    Parameters
+    ----------
+    policy, n_arms, gaps, corruption, spread:
+        As for :func:`bound`.
+    rounds:
+        The rounds at which to evaluate; those before round K are left out.
+    horizon:
+        T; None is the last of the rounds.
+
+    Returns
+    -------
+    list of dict
+        ``round``, ``bound``, ``name`` (for a legend), ``explicit``, ``kind`` (adversarial or self-bounding)
+        and ``assumes``, one row per bound and round. UCB1's, which assumes iid losses, is not for worlds
+        that merely have gaps.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> rows = bw.theory.bound_curve(bw.TsallisINF(), 4, [10, 100, 1000])
+    >>> [(row["round"], round(row["bound"])) for row in rows]
+    [(10, 26), (100, 81), (1000, 254)]
+    >>> rows[0]["name"], rows[0]["explicit"]
+    ('adversarial: Zimmert and Seldin 2019, IW', True)
+    """
+    marks = [_check.integer("rounds", t, at_least=1) for t in rounds]
+    if not marks:
+        raise InvalidArgument("rounds must hold at least one round, got none")
+    last = max(marks) if horizon is None else horizon
+    whole = bound(policy, n_arms=n_arms, horizon=last, gaps=gaps, corruption=corruption, spread=spread)
+    if max(marks) > last:
+        raise InvalidArgument(f"horizon must be at least the last round, {max(marks)}, got {last}")
+    kept = [t for t in marks if t >= n_arms]
+    states = [_state(policy, replace(whole.setting, rounds=float(t))) for t in kept]
+    return [
+        {
+            "round": t,
+            "bound": state[i].value,
+            "name": same.label,
+            "explicit": same.explicit,
+            "kind": same.name,
+            "assumes": same.assumes,
+        }
+        for i, same in enumerate(whole.all)
+        for t, state in zip(kept, states, strict=True)
+    ]

@@ -1,0 +1,26 @@
+"""Accounts in interpreted Python: the same kernels on short histories, without compiling every type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bothworlds.simplex import divergence
+from bothworlds.theory import ledger
+
+
+def quietly(function):
+    """As compiled code computes: an overflow is infinity, not a warning."""
+
+    def run(*args):
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+    return run
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Run the kernels of accounts as plain Python."""
+    for kernel in (ledger.keep_book, divergence._divergences, divergence._profile):
+        monkeypatch.setitem(kernel.__dict__, "compiled", quietly(kernel.py_func))

@@ -1,0 +1,97 @@
+"""Kernels that are compiled before a study is played."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+
+import pytest
+from numba import config
+
+from bothworlds.experiments import ahead
+from bothworlds.experiments.ahead import compile_ahead, missing_kernels
+from bothworlds.experiments.experiment import Cell
+from studies import driver, environment, manifest, parse, study
+
+FOUR = """
+horizon = 200
+replications = 2
+[[policy]]
+kind = "uniform"
+[[policy]]
+kind = "epsilon-greedy"
+[[environment]]
+kind = "bernoulli"
+n_arms = [2, 3]
+gap = 0.2
+[[environment]]
+kind = "switching"
+n_arms = 2
+gap = 0.2
+"""
+
+
+@pytest.mark.compiled
+def test_many_kernels_are_compiled_by_several_processes(tmp_path):
+    cold = environment(BOTHWORLDS_CACHE_DIR=str(tmp_path / "cache"))
+    out = tmp_path / "out"
+    for attempt in ("first", "second"):
+        process = driver(tmp_path, out / attempt, FOUR, jobs=2, env=cold)
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        assert ("compiling 4 kernels in 2 processes" in said) == (attempt == "first")
+    assert manifest(out / "first")["runs"][0]["kernel_seconds"] < 0.5  # without the compiler
+
+
+@pytest.mark.compiled
+def test_what_is_on_disk_or_in_memory_is_not_missing():
+    experiment = study()
+    cells = experiment.cells()
+    for cell in cells[:2]:
+        policy, world = experiment.policies[cell.policy].build(), experiment.environments[0].build()
+        ahead.compile_kernel(policy, world, 60)
+    assert missing_kernels(experiment, cells) == []
+
+
+def test_little_is_compiled_where_it_is_needed(monkeypatch):
+    experiment = parse(FOUR)
+    few = [Cell(k, 0, 0, 10) for k in range(3)]
+    monkeypatch.setattr(ahead, "missing_kernels", lambda *_: few)
+    assert compile_ahead(experiment, few, 2, pytest.fail) == 0  # three kernels
+    monkeypatch.setattr(ahead, "missing_kernels", lambda *_: 2 * few)
+    assert compile_ahead(experiment, few, 2, pytest.fail) == 0  # one policy: one process would do it all
+    monkeypatch.setattr(ahead, "missing_kernels", pytest.fail)
+    assert compile_ahead(experiment, few, 1, pytest.fail) == 0  # one worker
+
+
+@pytest.mark.skipif(not config.DISABLE_JIT, reason="where kernels are Python (NUMBA_DISABLE_JIT=1)")
+def test_without_a_compiler_nothing_is_missing():
+    experiment = parse(FOUR)
+    assert missing_kernels(experiment, experiment.cells()) == []
+
+
+def test_the_programs_that_compile(monkeypatch):
+    """Two real processes; whether there is anything to compile is another matter."""
+    experiment = parse(FOUR)
+    cells = [cell for cell in experiment.cells() if cell.environment != 1]
+    assert len(cells) == 4
+    monkeypatch.setattr(ahead, "missing_kernels", lambda *_: cells)
+    said = []
+    assert compile_ahead(experiment, cells, 2, said.append) == 4
+    assert said[0].startswith("compiling 4 kernels in 2 processes")
+    assert said[1].startswith("compiled in ")
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    assert compile_ahead(experiment, cells, 2, said.append) == 4  # whoever needs a kernel compiles it
+
+
+def test_such_a_program(monkeypatch):
+    experiment = parse(FOUR)
+    done = []
+    monkeypatch.setattr(ahead, "compile_kernel", lambda *arguments: done.append(arguments))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(pickle.dumps((experiment, experiment.cells()))))
+    )
+    ahead.main()
+    assert len(done) == len(experiment.cells())
+    assert done[0] == (experiment.policies[0].build(), experiment.environments[0].build(), 200)

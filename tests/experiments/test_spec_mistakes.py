@@ -1,0 +1,357 @@
+"""Every mistake of a file, in words: all at once, with line, place, value, what is allowed and the fix."""
+
+# ruff: noqa: E501 - messages are compared whole
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from bothworlds.errors import Mistake, SpecError
+from bothworlds.experiments.spec import parse
+from toml import study
+
+FTRL = {"kind": "ftrl", "regularizer": "tsallis", "beta": 0.3, "constants": "light"}
+BASE = {"kind": "bernoulli", "n_arms": 4, "gap": 0.2}
+TOP = "title, description, horizon, replications, seed, checkpoints, record, tell_horizon, modules, policy, environment"
+TAKES = "ftrl takes: regularizer, constants, log_barrier, theta, alpha, estimator"
+REGULARIZERS = "Known: centred-tsallis, hybrid, log-barrier, shannon, tsallis"
+
+
+def mistakes(text, **options):
+    with pytest.raises(SpecError) as caught:
+        parse(text, "study.toml", **options)
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+def policy(**changes):
+    return study(policy={key: value for key, value in (FTRL | changes).items() if value is not None})
+
+
+def world(**changes):
+    return study(environment=BASE | changes)
+
+
+# study() writes: 1 horizon, 2 replications, (3 …: other settings), [[policy]] and its keys, [[environment]] …
+CASES = {
+    "missing setting at the top": (
+        "replications = 1\n[[policy]]\nkind = 'ucb1'\n[[environment]]\nkind = 'minimax'\nn_arms = 2",
+        ["horizon: horizon is missing: for example horizon = 10_000"],
+    ),
+    "no policy": (
+        "horizon = 9\nreplications = 1\n[[environment]]\nkind = 'minimax'\nn_arms = 2",
+        ['policy: policy is missing: for example [[policy]] with kind = "light-barrier"'],
+    ),
+    "no environment": (
+        "horizon = 9\nreplications = 1\nenvironment = []\n[[policy]]\nkind = 'ucb1'",
+        [
+            "line 3, environment: environment must not be empty: write at least one "
+            '[[environment]] with kind = "bernoulli", n_arms = 8 and gap = 0.2'
+        ],
+    ),
+    "single brackets": (
+        "horizon = 9\nreplications = 1\n[policy]\nkind = 'ucb1'\n[[environment]]\nkind = 'minimax'\nn_arms = 2",
+        ["line 3, policy: policy must be a list of tables: begin each of them with a line [[policy]]"],
+    ),
+    "tables that are none": (
+        "horizon = 9\nreplications = 1\npolicy = [3]\n[[environment]]\nkind = 'minimax'\nn_arms = 2",
+        ["line 3, policy[0]: policy must be a dictionary, got 3"],
+    ),
+    "unknown setting at the top": (
+        study(replication=3),
+        [
+            f"line 3, replication: unknown key 'replication'; did you mean 'replications'? Known at the top of a file: {TOP}"
+        ],
+    ),
+    "a float for a count": (
+        study(horizon=1e5),
+        ["line 1, horizon: horizon must be an integer, got 100000.0; write 100000"],
+    ),
+    "text for a count": (
+        study(replications="many"),
+        ["line 2, replications: replications must be an integer, got 'many'"],
+    ),
+    "too small": (
+        study(replications=0),
+        ["line 2, replications: replications must be greater than or equal to 1, got 0"],
+    ),
+    "negative seed": (study(seed=-1), ["line 3, seed: seed must be greater than or equal to 0, got -1"]),
+    "one bad horizon of several": (
+        study(horizon=[10, 0]),
+        ["line 1, horizon[1]: horizon must be greater than or equal to 1, got 0"],
+    ),
+    "the same horizon twice": (
+        study(horizon=[10, 10]),
+        ["line 1, horizon[1]: horizon must hold distinct numbers, got 10 twice"],
+    ),
+    "no horizon in the list": (
+        study(horizon=[]),
+        ["line 1, horizon: horizon must not be empty: write at least one horizon = 10_000"],
+    ),
+    "checkpoints that turn back": (
+        study(checkpoints=[5, 3]),
+        ["line 3, checkpoints: checkpoints must be increasing rounds, got [5, 3]"],
+    ),
+    "checkpoints beyond the end": (
+        study(checkpoints=[5, 2000]),
+        ["line 3, checkpoints[1]: checkpoints must be rounds up to the longest horizon, 1000, got 2000"],
+    ),
+    "unknown record": (
+        study(record=["regrets"]),
+        [
+            "line 3, record[0]: record must be 'regret' or 'probabilities', got 'regrets'; did you mean 'regret'?"
+        ],
+    ),
+    "a truth that is none": (
+        study(tell_horizon=1),
+        ["line 3, tell_horizon: tell_horizon must be a boolean, got 1"],
+    ),
+    "unknown policy": (policy(kind="ftlr"), None),
+    "a kind that is no name": (study(environment={"kind": 3}), None),
+    "no kind": (study(environment={"n_arms": 3}), None),
+    "unknown regularizer": (
+        policy(regularizer="tsalis"),
+        [
+            f"line 5, policy[0].regularizer: no regularizer is called 'tsalis'; did you mean 'tsallis'? {REGULARIZERS}"
+        ],
+    ),
+    "unknown regularizer of several": (
+        policy(regularizer=["shannon", "tsalis"]),
+        [
+            f"line 5, policy[0].regularizer[1]: no regularizer is called 'tsalis'; did you mean 'tsallis'? {REGULARIZERS}"
+        ],
+    ),
+    "a number for a part": (
+        policy(regularizer=3, beta=None),
+        [
+            "line 5, policy[0].regularizer: regularizer must be the name of a regularizer or a table with a kind, got 3"
+        ],
+    ),
+    "unknown choice": (
+        policy(constants="ligth"),
+        [
+            "line 7, policy[0].constants: constants must be 'paper', 'printed' or 'light', got 'ligth'; did you mean 'light'?"
+        ],
+    ),
+    "unknown key": (
+        policy(log_barier=3),
+        [f"line 8, policy[0].log_barier: unknown key 'log_barier'; did you mean 'log_barrier'? {TAKES}"],
+    ),
+    "unknown key of a part": (
+        policy(bet=3),
+        [f"line 8, policy[0].bet: unknown key 'bet'; did you mean 'beta'? {TAKES}"],
+    ),
+    "nothing like it": (policy(colour=3), [f"line 8, policy[0].colour: unknown key 'colour'. {TAKES}"]),
+    "a kind without settings": (
+        study(policy={"kind": "exp3", "gamma": 3}),
+        ["line 5, policy[0].gamma: unknown key 'gamma'. exp3 has no settings"],
+    ),
+    "a setting of another part": (
+        policy(kappa=3),
+        [f"line 8, policy[0].kappa: kappa is a setting of estimator = 'capped-baseline'. {TAKES}"],
+    ),
+    "a setting of the top": (
+        policy(seed=3),
+        [f"line 8, policy[0].seed: seed belongs to the top of the file, before the first [[...]]. {TAKES}"],
+    ),
+    "missing setting of a part": (
+        policy(beta=None),
+        ["line 3, policy[0].beta: beta is missing: tsallis needs it"],
+    ),
+    "missing part": (
+        policy(regularizer=None, beta=None),
+        ["line 3, policy[0].regularizer: regularizer is missing: ftrl needs it"],
+    ),
+    "text for a number": (policy(beta="high"), ["line 6, policy[0].beta: beta must be a number, got 'high'"]),
+    "a truth for a number": (policy(beta=True), ["line 6, policy[0].beta: beta must be a number, got True"]),
+    "text in a sweep": (
+        policy(beta=[0.3, "high"]),
+        ["line 6, policy[0].beta[1]: beta must be a number, got 'high'"],
+    ),
+    "an empty sweep": (
+        policy(beta=[]),
+        ["line 6, policy[0].beta: beta must not be empty: give at least one value"],
+    ),
+    "a number that is none": (
+        "horizon = 9\nreplications = 1\n[[policy]]\nkind = 'ucb1'\nalpha = nan\n[[environment]]\nkind = 'minimax'\nn_arms = 2",
+        ["line 5, policy[0].alpha: alpha must be a finite number, got nan"],
+    ),
+    "out of range": (
+        policy(theta=-1),
+        ["line 8, policy[0].theta: theta must be a finite number above 0, got -1.0"],
+    ),
+    "out of range in a sweep": (
+        policy(theta=[1, -1, 2], log_barrier=[1, 2]),
+        ["line 8, policy[0].theta[1]: theta must be a finite number above 0, got -1.0"],
+    ),
+    "out of range in a list": (
+        study(environment={"kind": "bernoulli", "means": [0.5, 1.5]}),
+        ["line 7, environment[0].means[1]: means[1] must be finite and at least 0 and at most 1, got 1.5"],
+    ),
+    "out of range in a sweep of lists": (
+        study(environment={"kind": "bernoulli", "means": [[0.5, 0.2], [0.5, 1.5]]}),
+        ["line 7, environment[0].means[1][1]: means[1] must be finite and at least 0 and at most 1, got 1.5"],
+    ),
+    "settings that do not go together": (
+        world(optimal=[1, 5], n_arms=[4, 8]),
+        ["line 9, environment[0].optimal[1]: optimal must be at most the number of arms, 4, got 5"],
+    ),
+    "settings that do not go with a sweep": (
+        world(optimal=5, n_arms=[4, 8]),
+        [
+            "line 9, environment[0].optimal: optimal must be at most the number of arms, 4, got 5 (where n_arms = 4)"
+        ],
+    ),
+    "nothing of two": (
+        study(environment={"kind": "bernoulli", "n_arms": 3}),
+        [
+            "line 5, environment[0]: Bernoulli needs either means=[...], or n_arms=... and gap=..., got Bernoulli(n_arms=3)"
+        ],
+    ),
+    "wrong base": (
+        study(
+            environment={
+                "kind": "corrupted",
+                "budget": 5,
+                "base": {"kind": "switching", "n_arms": 3, "gap": 0.1},
+            }
+        ),
+        [
+            "line 8, environment[0].base: base must be an environment with fixed gaps, got Switching(n_arms=3, gap=0.1)"
+        ],
+    ),
+    "inside a base": (
+        study(environment={"kind": "corrupted", "budget": 5, "base": BASE | {"gap": [0.1, 2]}}),
+        ["line 8, environment[0].base.gap[1]: gap must be a finite number above 0 and at most 1, got 2.0"],
+    ),
+    "twice the same": (
+        study(policy=[{"kind": "ucb1"}, {"kind": "ucb1", "alpha": 2.0}]),
+        ["line 5, policy[1]: 'UCB1' is here twice, see policy[0]: remove one of them"],
+    ),
+    "twice the same in a sweep": (
+        policy(beta=[0.3, 0.3]),
+        ["line 3, policy[0]: 'FTRL Tsallis β=0.3 light' is here twice, see policy[0]: remove one of them"],
+    ),
+    "twice the same label": (
+        study(policy=[{"kind": "ucb1", "label": "x"}, {"kind": "exp3", "label": "x"}]),
+        ["line 8, policy[1].label: label must be unique, got 'x', which policy[0] has too"],
+    ),
+    "an empty label": (study(policy={"kind": "ucb1", "label": ""}), None),
+    "no data": (
+        study(environment={"kind": "loss-table"}),
+        ['line 5, environment[0]: loss-table needs path = "a file", or losses, but not both; got neither'],
+    ),
+    "too much data": (
+        study(environment={"kind": "loss-table", "path": "x.csv", "losses": [[1]]}),
+        [
+            'line 5, environment[0]: loss-table needs path = "a file", or losses, but not both; got losses, path'
+        ],
+    ),
+    "a path where data should be": (
+        study(environment={"kind": "loss-table", "losses": "x.csv"}),
+        [
+            "line 7, environment[0].losses: losses must be written out here, got 'x.csv'; a file is named by path = ..."
+        ],
+    ),
+    "half a log": (
+        study(environment={"kind": "logged", "actions": [0]}),
+        [
+            'line 5, environment[0]: logged needs path = "a file", or actions and propensities and rewards, but not both; got actions'
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mistake(name):
+    text, expected = CASES[name]
+    found = mistakes(text)
+    if expected is not None:
+        assert found == expected
+    assert len(found) == 1
+
+
+def test_unknown_kinds():
+    (text,) = mistakes(policy(kind="ftlr"))
+    assert text.startswith(
+        "line 4, policy[0].kind: no policy is called 'ftlr'; did you mean 'ftrl'? Known: avner, barbar"
+    )
+    (text,) = mistakes(study(environment={"kind": 3}))
+    assert text.startswith("line 6, environment[0].kind: no environment is called 3. Known: bernoulli, beta")
+    (text,) = mistakes(study(environment={"n_arms": 3}))
+    assert text.startswith(
+        "line 5, environment[0]: kind is missing: it names the environment. Known: bernoulli,"
+    )
+    (text,) = mistakes(study(policy={"kind": "ucb1", "label": ""}))
+    assert text.startswith("line 5, policy[0].label: label ")
+
+
+def test_all_mistakes_at_once_in_the_order_of_the_file():
+    tables = [FTRL | {"beta": 1.5}, FTRL | {"constants": "lite"}, {"kind": "ucb"}, {"kind": "inf"}]
+    worlds = [BASE | {"gap": -1}, {"kind": "loss-table", "path": "nix.csv"}, {"kind": "minimax", "n_arms": 4}]
+    found = mistakes(study(policy=tables, environment=worlds, horizon=3, tell_horizon="no", sed=1))
+    assert [text.partition(": ")[0] for text in found] == [
+        "line 3, tell_horizon",
+        "line 4, sed",
+        "line 8, policy[0].beta",
+        "line 14, policy[1].constants",
+        "line 16, policy[2].kind",
+        "line 17, policy[3]",  # four arms, three rounds
+        "line 22, environment[0].gap",
+        "line 25, environment[1].path",
+    ]
+    with pytest.raises(
+        SpecError, match=r"^study.toml has 8 mistakes:\n  line 3, tell_horizon: tell_horizon must"
+    ) as e:
+        parse(study(policy=tables, environment=worlds, horizon=3, tell_horizon="no", sed=1), "study.toml")
+    assert str(pickle.loads(pickle.dumps(e.value))) == str(e.value)
+    assert isinstance(e.value.mistakes[0], Mistake)
+
+
+def test_all_mistakes_of_one_table_too():
+    table = FTRL | {"beta": [0.2, 1.5], "constants": "lite", "theta": -1, "alpha": [2, 0.5], "kappa": 1}
+    found = mistakes(study(policy=table))
+    assert [text.partition(":")[0] for text in found] == [
+        "line 6, policy[0].beta[1]",
+        "line 7, policy[0].constants",
+        "line 8, policy[0].theta",
+        "line 9, policy[0].alpha[0]",
+        "line 10, policy[0].kappa",
+    ]
+    table = {"kind": "corrupted", "budget": -1, "strategy": "front", "base": BASE | {"gap": 3}}
+    assert [text.partition(":")[0] for text in mistakes(study(environment=table))] == [
+        "line 7, environment[0].budget",
+        "line 9, environment[0].base.gap",
+    ]
+    # what follows from a mistake is not one of its own
+    inside = {"kind": "corrupted", "budget": 5, "strategy": "inside", "base": BASE | {"optimal": "two"}}
+    assert mistakes(study(environment=inside)) == [
+        "line 9, environment[0].base.optimal: optimal must be an integer, got 'two'"
+    ]
+    assert len(mistakes(policy(regularizer=[{"kind": "tsalis"}, {"kind": "tsallis"}], beta=None))) == 2
+
+
+def test_combinations_that_do_not_fit():
+    worlds = [BASE | {"n_arms": [4, 8]}, {"kind": "minimax", "n_arms": 3}]
+    oracle = {"kind": "tsallis-inf-oracle", "gaps": [0, 0.1, 0.2], "alpha": 0.5}
+    found = mistakes(study(policy=[oracle, {"kind": "inf"}], environment=worlds, tell_horizon=False))
+    assert found[0].startswith(
+        "line 4, policy[0]: 'TsallisINFOracle gaps=0,0.1,0.2 α=0.5' cannot play in "
+        "'Bernoulli K=4 Δ=0.2' (environment[0]) with horizon 1000: gaps must"
+    )
+    assert found[1] == (
+        "line 8, policy[1]: 'INF' cannot play in 'Bernoulli K=4 Δ=0.2' (environment[0]) with horizon 1000: "
+        "INF needs a horizon, got None; give horizon=T, or use TsallisINF(), which needs none"
+    )
+    assert len(found) == 3  # one per pair of tables that do not fit
+    log = {"kind": "logged", "actions": [0, 1], "rewards": [0, 1], "propensities": [0.5, 0.5]}
+    for environment in (log, {"kind": "delayed", "mean": 2, "base": log}):
+        found = mistakes(study(policy={"kind": "avner"}, environment=environment, horizon=2))
+        assert "Logged data shows only the arm that was played; Avner() observes another" in found[0]
+    table = {"kind": "loss-table", "losses": [[0, 1], [1, 0]]}
+    assert mistakes(study(environment=table, horizon=[2, 3, 4])) == [
+        f"line 5, environment[0]: 'LossTable losses=[2]' cannot be played for horizon {horizon}: "
+        f"horizon must be at most the 2 rows of the table, got {horizon}"
+        for horizon in (3, 4)
+    ]

@@ -1,0 +1,233 @@
+"""The page as text: complete, escaped, self-contained, within its budget."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bothworlds.report import payload as payload_module
+from bothworlds.report.finding import finding
+from bothworlds.report.markup import Cell, matrix, number
+from bothworlds.report.page import page, write_report
+from bothworlds.report.study import Study
+from lab_store import POLICIES, WORLDS, FakeStudy, many, write_store
+
+
+class Reader(HTMLParser):
+    """Collects tags, ids, text outside scripts, and the embedded data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.text: list[str] = []
+        self.data = ""
+        self.inside: str | None = None
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+        if tag in ("script", "style"):
+            self.inside = found.get("type") or tag
+
+    def handle_endtag(self, tag):
+        if tag in ("script", "style"):
+            self.inside = None
+
+    def handle_data(self, data):
+        if self.inside == "application/json":
+            self.data += data
+        elif self.inside is None:
+            self.text.append(data)
+
+
+def parse(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    return reader
+
+
+@pytest.fixture(scope="module")
+def text(report: Path) -> str:
+    return report.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def reader(text) -> Reader:
+    return parse(text)
+
+
+def test_every_section_is_there_and_linked(reader):
+    sections = [
+        "finding",
+        "regret",
+        "extra-0",
+        "sweeps",
+        "arms",
+        "growth",
+        "pairs",
+        "numbers",
+        "time",
+        "methods",
+    ]
+    assert [i for i in reader.ids if f"{i}-title" in reader.ids] == sections
+    assert [link for link in reader.links if link != "#main"] == [f"#{name}" for name in sections]
+
+
+def test_nothing_is_loaded_and_the_libraries_are_inlined_once(text, reader):
+    assert all(link.startswith("#") for link in reader.links)
+    assert reader.tags.count("script") == 3
+    assert text.count("window.vegaEmbed=") == 1
+    assert 0.9e6 < len(text.encode()) < 2.0e6
+    assert "default-src 'none'" in text
+
+
+def test_labels_are_escaped_everywhere(study, text, reader):
+    hostile = study.manifest["policies"][4]["label"]
+    assert hostile.startswith("</script>")
+    assert "<script>window.hacked" not in text
+    assert hostile in " ".join(reader.text)
+    assert json.loads(reader.data)["policies"][4] == hostile
+
+
+def test_the_data_holds_the_numbers_of_the_study(study, reader):
+    data = json.loads(reader.data)
+    panel = next(
+        i for i, p in enumerate(data["panels"]) if p["environment"] == "Switching" and p["horizon"] == 1000
+    )
+    columns = data["curves"][panel]
+    curves = study.curves[(study.curves["environment"] == "Switching") & (study.curves["horizon"] == 1000)]
+    assert len(columns["round"]) == len(curves)
+    assert columns["mean"] == pytest.approx(curves["mean"].tolist(), rel=6e-4)
+    run = data["probabilities"][f"{panel}-0"]
+    assert [sum(column) for column in zip(*run["p"], strict=True)] == pytest.approx(
+        [1000] * len(run["rounds"]), abs=2
+    )
+    assert data["bounds"][0]["name"][0] == "Theorem 1"
+    assert len(data["extra"]) == 1
+
+
+def test_methods_tell_how_to_reproduce(reader):
+    told = " ".join(reader.text)
+    for part in (
+        "bothworlds run study.toml --out out",
+        "numba 0.68.0",
+        "abacus",
+        'title = "A made-up study"',
+        "f" * 64,
+    ):
+        assert part in told
+    assert "not complete" not in told
+
+
+def test_a_partial_study_says_so(tmp_path):
+    study = Study.load(write_store(tmp_path / "out", replications=4, checkpoints=20, missing={0, 1, 4, 5}))
+    told = " ".join(parse(page(study)).text)
+    assert f"not complete. The store has {study.status}; 7 of 40 cells have no result yet." in told
+
+
+def test_one_policy_in_one_world_without_probabilities(tmp_path):
+    alone = FakeStudy(POLICIES[2:3], (replace(WORLDS[1], swept={}),))
+    study = Study.load(
+        write_store(tmp_path / "out", alone, horizons=(500,), replications=1, probabilities=False)
+    )
+    reader = parse(page(study))
+    assert "UCB1 is alone in this study: nothing to compare it with." in reader.text
+    assert not {"arms", "pairs", "sweeps"} & set(reader.ids)
+
+
+def test_a_large_study_stays_within_the_budget(tmp_path, monkeypatch):
+    study = Study.load(
+        write_store(tmp_path / "out", many(200, policies=20), horizons=(1000,), replications=2)
+    )
+    monkeypatch.setattr(payload_module, "PAIR_ROWS", 500)
+    data = payload_module.payload(study)
+    assert sum(len(columns["round"]) for columns in data["curves"]) <= payload_module.CURVE_POINTS
+    assert len(data["shown"]) == payload_module.SHOWN
+    # too many pairs: only those with the best of each world
+    assert all(
+        len(columns["reference"]) == 19 and len(set(columns["reference"])) == 1 for columns in data["pairs"]
+    )
+    assert len(json.dumps(data)) < 4e6
+
+
+def test_a_failed_write_leaves_the_old_page_and_no_litter(study, tmp_path, monkeypatch):
+    target = tmp_path / "report.html"
+    target.write_text("old", encoding="utf-8")
+
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("bothworlds.report.page.os.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_report(study, target)
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def table(rows, columns):
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_the_finding_in_words():
+    scores = table(
+        [
+            ("w", 10, "a", 1.0),
+            ("w", 10, "b", 4.0),
+            ("v", 10, "a", 1.5),
+            ("v", 10, "b", 1.0),
+            ("v", 5, "a", 9.0),
+        ],
+        ["environment", "horizon", "policy", "ratio"],
+    )
+    ranking = table(
+        [("a", 1.2247, 1.5, "v", 2), ("b", 2.0, 4.0, "w", 2)],
+        ["policy", "geometric_mean", "worst", "worst_environment", "environments"],
+    )
+    pairs = table(
+        [("w", 10, "a", "b", -5.0, -2.0), ("v", 10, "a", "b", 1.0, 3.0)],
+        ["environment", "horizon", "policy_a", "policy_b", "low", "high"],
+    )
+    found = finding(scores, ranking, pairs)
+    assert (found.best, found.safest) == ("a", "a")
+    told = " ".join(found.sentences)
+    assert "a is best overall: on average over 2 worlds (geometric mean) it is 1.22× the best" in told
+    assert "It also has the best worst case: never more than 1.50× the best of a world (in “v”)." in told
+    assert "lowest mean regret in 1 of 2 worlds; in 1 another policy is better beyond chance" in told
+    assert "The largest failure: b in “w”, 4.00× the best." in told
+    empty = finding(scores[:0], ranking[:0], pairs[:0])
+    assert empty.best is None
+    assert re.search("no ranking", empty.sentences[0])
+
+
+def test_another_policy_may_have_the_best_worst_case():
+    columns = ["policy", "geometric_mean", "worst", "worst_environment", "environments"]
+    ranking = table([("a", 1.2, 9.0, "v", 2), ("b", 1.5, 1.6, "w", 2), ("c", 1.0, 1.0, "w", 1)], columns)
+    scores = table([("w", 10, "a", 1.0), ("v", 10, "a", 1.0)], ["environment", "horizon", "policy", "ratio"])
+    pairs = table([], ["environment", "horizon", "policy_a", "policy_b", "low", "high"])
+    found = finding(scores, ranking, pairs)
+    assert (found.best, found.safest) == ("a", "b")  # c lacks a world
+    assert "b has the best worst case" in found.sentences[1]
+    assert found.sentences[2].endswith(
+        "and in none is another policy better beyond chance (paired 95% intervals)."
+    )
+    assert len(found.sentences) == 3
+
+
+def test_many_worlds_stand_in_rows():
+    worlds = [f"world {i}" for i in range(13)]
+    cells = {("a", "world 3"): Cell(number(float("inf")), number(-1234.5))}
+    text = matrix("All", ["a"], worlds, cells, extra=[("overall", {"a": Cell("1")})]).text
+    rows = re.findall(r'<th scope="row">(.*?)</th>', text)
+    assert rows == ["overall", *worlds]
+    assert "<td>∞<small>−1,234</small></td>" in text
+    assert text.count("<td") == 14

@@ -1,0 +1,59 @@
+"""Bounds beside the curves of a study: which ones, and that they are those of bw.theory."""
+
+from __future__ import annotations
+
+import pytest
+
+import bothworlds as bw
+from bothworlds.experiments import parse, run_study
+from bothworlds.report.page import page
+from bothworlds.report.theory import bounds
+
+FILE = """
+horizon = 50
+replications = 2
+[[policy]]
+kind = "tsallis-inf"
+[[policy]]
+kind = "ucb1"
+[[policy]]
+kind = "decoupled-tsallis-inf"
+[[policy]]
+kind = "uniform"
+[[environment]]
+kind = "bernoulli"
+n_arms = 3
+gap = 0.25
+[[environment]]
+kind = "switching"
+n_arms = 3
+gap = 0.25
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("theory") / "study"
+    run_study(parse(FILE), folder, jobs=1, progress=False)
+    return bw.Study.load(folder)
+
+
+def test_the_smallest_explicit_bound_and_the_named_others(study):
+    found = bounds(study)
+    names = {cell: set(frame["name"]) for cell, frame in found.groupby("cell")}
+    assert names[0] == {"proved"}  # Tsallis-INF, iid: of three, the smallest
+    stated = bw.theory.bound(bw.TsallisINF(), n_arms=3, horizon=50, gaps=[0.0, 0.25, 0.25]).all
+    last = found[(found["cell"] == 0) & (found["round"] == 50)]["bound"]
+    assert last.tolist() == [pytest.approx(min(bound.value for bound in stated if bound.explicit))]
+    assert names[1] == {"proved"}  # UCB1 is covered where losses are iid …
+    assert 5 not in names  # … and nowhere else
+    assert all("O(·) with constant 1" in name for name in names[2])
+    assert 3 not in names  # nothing is stated about uniform play
+    assert found["round"].max() == 50
+    assert "bounds of theory" in page(study, bounds=found)
+
+
+def test_a_study_without_theorems_has_no_bounds(tmp_path):
+    text = FILE.replace("tsallis-inf", "epsilon-greedy").replace("decoupled-epsilon-greedy", "thompson")
+    run_study(parse(text.replace('"ucb1"', '"light-barrier"')), tmp_path / "s", jobs=1, progress=False)
+    assert bounds(bw.Study.load(tmp_path / "s")) is None

@@ -1,0 +1,128 @@
+"""The command line, as a person types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from typer.testing import CliRunner
+
+import bothworlds as bw
+from bothworlds import __main__, cli, environments, policies
+from bothworlds.errors import BothworldsError, InvalidArgument, SpecError
+
+SMALL = """
+title = "Small"
+horizon = 40
+replications = 2
+[[policy]]
+kind = "ucb1"
+[[policy]]
+kind = "uniform"
+[[environment]]
+kind = "bernoulli"
+n_arms = 3
+gap = 0.25
+"""
+
+
+def call(*arguments):
+    result = CliRunner().invoke(cli.app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path
+
+
+def test_from_an_empty_folder_to_a_report(folder):
+    assert "2 cells × 2 replications" in call("check", "small.toml")
+    said = call("run", "small.toml", "--jobs", "1")
+    assert "Scorecard" in said
+    assert "Report: small/report.html" in said
+    page = (folder / "small/report.html").read_text(encoding="utf-8")
+    assert "<title>" in page
+    assert (folder / "small/tables/summary.tex").is_file()
+    assert bw.Study.load("small").complete
+    again = call("report", "small", "--figures")
+    assert "Figures: small/figures" in again
+    assert {path.suffix for path in (folder / "small/figures").iterdir()} >= {".svg", ".pdf", ".png"}
+
+
+def test_tables_and_report_may_be_left_out(folder):
+    call("run", "small.toml", "--out", "elsewhere", "--no-report")
+    assert bw.Study.load("elsewhere").complete
+    assert not (folder / "elsewhere/report.html").exists()
+
+
+def test_a_new_file_is_valid_and_never_overwrites(folder):
+    call("new", "first.toml")
+    text = (folder / "first.toml").read_text(encoding="utf-8")
+    assert tomllib.loads(text)["policy"]
+    assert " cells × " in call("check", "first.toml")
+    with pytest.raises(InvalidArgument, match=r"FILE must not exist yet, got first\.toml"):
+        call("new", "first.toml")
+    assert (folder / "first.toml").read_text(encoding="utf-8") == text
+    with pytest.raises(InvalidArgument, match="FILE must be writable"):
+        call("new", "no/such/folder.toml")
+
+
+@pytest.mark.parametrize(("what", "registry"), [("policies", policies), ("environments", environments)])
+def test_everything_registered_is_listed_and_explained(what, registry):
+    listing = call(what)
+    for name in registry.names():
+        assert name in listing
+        explained = call(what, name)
+        assert registry.get(name).__name__ in explained
+        assert len(explained.splitlines()) > 2
+
+
+def test_the_schema_is_json():
+    assert "properties" in json.loads(call("schema"))
+
+
+def test_mistakes_are_raised_for_main_to_explain(folder):
+    (folder / "bad.toml").write_text(SMALL.replace("ucb1", "ucb2").replace("gap", "gapp"))
+    with pytest.raises(SpecError) as caught:
+        call("run", "bad.toml")
+    assert "did you mean 'ucb1'" in str(caught.value)
+    assert "gapp" in str(caught.value)
+    with pytest.raises(InvalidArgument, match="--jobs is for this machine"):
+        call("run", "small.toml", "--jobs", "2", "--cluster", "tcp://localhost:1")
+    with pytest.raises(BothworldsError, match="nowhere"):
+        call("report", "nowhere")
+
+
+def test_main_explains_mistakes_in_a_line(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["bothworlds", "policies", "ucb2"])
+    with pytest.raises(SystemExit) as caught:
+        __main__.main()
+    assert caught.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: no policy is called 'ucb2'; did you mean 'ucb1'?")
+    assert "Traceback" not in said
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "bothworlds.cli")
+    monkeypatch.delattr("bothworlds.cli")
+    with pytest.raises(SystemExit, match=r"needs the extra 'lab' \(missing: typer\)"):
+        __main__.main()
+
+
+def test_the_package_itself_does_not_load_the_lab():
+    code = "import bothworlds, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"numba", "typer", "pandas", "pydantic", "pyarrow", "altair", "scipy"} & set(loaded.split())
+
+
+def test_version():
+    assert call("--version").strip() == f"bothworlds {bw.__version__}"
