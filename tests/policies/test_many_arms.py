@@ -26,7 +26,7 @@ from bothworlds.policies.ftrl_kernel import FTRLParameters
 from bothworlds.policies.many import buckets as many_buckets
 from bothworlds.policies.many import search as many_search
 from bothworlds.policies.many import state as at
-from bothworlds.policies.many.search import rebuild
+from bothworlds.policies.many.search import begin_anew
 from bothworlds.policies.many.state import MANY_ARMS, ManyArmsState
 from oracle import step
 from playing import Player
@@ -224,7 +224,7 @@ def test_books_and_p_stay_exact_over_a_long_run():
 def test_too_many_buckets_are_built_anew(monkeypatch):
     monkeypatch.setattr(many_buckets, "BUCKETS", 16)
     rebuilt = []
-    monkeypatch.setattr(many_search, "rebuild", lambda *args: rebuilt.append(1) or rebuild(*args))
+    monkeypatch.setattr(many_search, "begin_anew", lambda *args: rebuilt.append(1) or begin_anew(*args))
     params = bw.TsallisINF().resolve(K, None)
     state = init(params)
     rng = np.random.default_rng(7)

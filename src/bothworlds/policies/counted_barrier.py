@@ -211,7 +211,7 @@ def _(
     rate = counted_rate(horizon, count_of(params, state, observe) + 1.0)
     after = state.arms[PER_ARM * observe + LOSS] + loss / weight
     change(params, state, observe, after, params.log_barrier + rate)
-    return search(params, state)
+    return search(params, state, observe)
 
 
 @distribution.register(CountedParameters)

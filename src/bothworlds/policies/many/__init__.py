@@ -10,7 +10,7 @@ Three levels, each summing up the one below:
 * *buckets* (``buckets.py``): arms whose L lie in a short interval, short against its distance from x.
   A bucket knows the moments Σ b_i·d_i^m of the places of its arms within the interval, exactly, so that
   Σ b_i/(L_i − x)^k is a series that converges for every x far enough below. When x comes near, the bucket
-  is split. When x recedes, nothing needs to be done;
+  makes way for narrower ones. When x recedes, nothing needs to be done;
 * one *series* (``series.py``): the Taylor series of Σ b_i/(L_i − x)^k around a recent x, from the buckets.
   Within its reach a round costs a handful of operations, whatever the number of arms.
 

@@ -6,8 +6,9 @@ A bucket covers an interval [low, low + width) with middle m and half-width h. W
     Σ b_i·(L_i − x)^−k = (m − x)^−k · Σ_j C(k+j−1, j)·(−v)^j·Σ b_i·d_i^j,      v = h/(m − x).
 
 The series is cut after MOMENTS terms. That is exact to 1e-14 as long as v ≤ NEAR, for k ≤ 3; larger k count
-for less in the sums they are used in. Only a growing x brings a bucket near; then it is split. An arm that
-finds no bucket gets a new one, of a width 2^e at a whole multiple of it, with v < NEAR/SLACK.
+for less in the sums they are used in. Only a growing x brings a bucket near; then it is given up, and its
+members settle in narrower ones. An arm that finds no bucket gets a new one, of a width 2^e at a whole
+multiple of it, with v < NEAR/SLACK.
 
 Moments are sums of numbers that were rounded to whole units first (in two parts, the second for what the
 first leaves): they are exact, so that a million arms may come and go without a trace.
@@ -139,43 +140,45 @@ def settle(state: ManyArmsState, arm: int) -> bool:
 
 
 @kernel
-def move(state: ManyArmsState, arm: int, loss: float, weight: float) -> bool:
-    """Give an arm another L and b. False if there are too many buckets: then rebuild."""
+def settle_all(state: ManyArmsState, arm: int, dissolving: bool) -> bool:
+    """Settle ``arm`` (−1: none) and the members of buckets that are to be dissolved, if there are any.
+
+    One place for all, because a kernel is compiled again for every place from which it is called.
+    """
+    members, buckets, scalars = state.members, state.buckets, state.scalars
+    bucket = 1
+    while True:
+        if arm < 0:
+            if not dissolving:
+                return True
+            while bucket < scalars[USED] and (
+                buckets[LOW + bucket] != EMPTY or buckets[COUNT + bucket] == 0.0
+            ):
+                bucket += 1
+            if bucket >= scalars[USED]:
+                return True
+            buckets[COUNT + bucket] -= 1.0  # the last one may find its new bucket under this very number
+            arm = int(members[int(buckets[START + bucket] + buckets[COUNT + bucket])])
+        if not settle(state, arm):
+            return False
+        arm = -1
+
+
+@kernel
+def take_out(state: ManyArmsState, arm: int) -> None:
+    """Take an arm out of its bucket."""
     arms, members, buckets, _ = state
     at = PER_ARM * arm
     home = int(arms[at + HOME])
-    old_loss, old_weight = arms[at + LOSS], arms[at + WEIGHT]
-    arms[at + LOSS] = loss
-    arms[at + WEIGHT] = weight
     if home != FAR:
-        add_moments(buckets, home, old_loss, old_weight, -1.0)
+        add_moments(buckets, home, arms[at + LOSS], arms[at + WEIGHT], -1.0)
         leave(arms, members, buckets, arm, home)
-    return settle(state, arm)
 
 
 @kernel
-def split(state: ManyArmsState, bucket: int) -> bool:
-    """Let the members of a bucket find narrower ones. False if there are too many buckets."""
-    members, buckets = state.members, state.buckets
-    buckets[LOW + bucket] = EMPTY  # no longer found by anyone
-    for _ in range(int(buckets[COUNT + bucket])):  # the last one may find its new bucket under this number
-        buckets[COUNT + bucket] -= 1.0
-        arm = int(members[int(buckets[START + bucket] + buckets[COUNT + bucket])])
-        if not settle(state, arm):
-            return False
-    return True
-
-
-@kernel
-def split_near(state: ManyArmsState) -> bool:
-    """Split what is too wide for its distance from the centre. False if there are too many buckets."""
-    buckets, scalars = state.buckets, state.scalars
-    bucket = 1
-    while bucket < int(scalars[USED]):
+def dissolve_near(buckets: FloatArray, scalars: FloatArray) -> None:
+    """Give up the buckets that are too wide for their distance from the centre; their members must settle."""
+    for bucket in range(1, int(scalars[USED])):
         half = 0.5 * buckets[WIDTH + bucket]
-        middle = buckets[LOW + bucket] + half
-        too_wide = buckets[LOW + bucket] != EMPTY and half > NEAR * (middle - scalars[CENTRE])
-        if too_wide and not split(state, bucket):
-            return False
-        bucket += 1  # new buckets are narrow enough, whatever their number
-    return True
+        if half > NEAR * (buckets[LOW + bucket] + half - scalars[CENTRE]):  # never of one that is EMPTY
+            buckets[LOW + bucket] = EMPTY

@@ -20,11 +20,11 @@ from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.many.buckets import (
     REACH,
     add_moments,
-    move,
+    dissolve_near,
     new_bucket,
-    settle,
+    settle_all,
     size_of,
-    split_near,
+    take_out,
 )
 from bothworlds.policies.many.series import correct_series, expand_series, sum_up
 from bothworlds.policies.many.state import (
@@ -44,6 +44,7 @@ from bothworlds.policies.many.state import (
     SCALE,
     SHIFT,
     SIZE,
+    START,
     UNIT,
     USED,
     WEIGHT,
@@ -115,9 +116,9 @@ def fill(params: Any, state: ManyArmsState, weight: float) -> None:
 
 
 @kernel
-def rebuild(params: Any, state: ManyArmsState) -> bool:
-    """All arms into new buckets, and a whole number off all losses. False if there are too many buckets."""
-    arms, _, buckets, scalars = state
+def begin_anew(params: Any, state: ManyArmsState) -> None:
+    """Give up all buckets, so that all arms must settle, and take a whole number off all losses."""
+    arms, members, buckets, scalars = state
     clear(buckets, scalars)
     shift = math.floor(scalars[CENTRE])
     scalars[CENTRE] -= shift
@@ -128,17 +129,19 @@ def rebuild(params: Any, state: ManyArmsState) -> bool:
         arms[PER_ARM * arm + LOSS] -= shift
         largest = max(largest, arms[PER_ARM * arm + WEIGHT])
         nearest = min(nearest, arms[PER_ARM * arm + LOSS])
+        members[arm] = arm
     scalars[UNIT] = 0.5 * (nearest - scalars[CENTRE])
     scalars[FAR_EDGE] = scalars[CENTRE] + FAR_MARGIN * far_distance(params, scalars[SCALE], largest)
-    done = True
-    for arm in range(params.n_arms):
-        done = done and settle(state, arm)
-    return done
+    scalars[FILLED] = params.n_arms
+    scalars[USED] = 2.0
+    buckets[START + 1] = 0.0
+    buckets[COUNT + 1] = params.n_arms
+    buckets[ROOM + 1] = params.n_arms
 
 
 @kernel
-def recentre(params: Any, state: ManyArmsState, centre: float) -> bool:
-    """A new series. False if that is not possible."""
+def recentre(params: Any, state: ManyArmsState, centre: float) -> None:
+    """Move the centre, and give up the buckets for which that is too near: some, or all."""
     buckets, scalars = state.buckets, state.scalars
     scalars[CENTRE] = centre
     largest = 0.0
@@ -146,12 +149,10 @@ def recentre(params: Any, state: ManyArmsState, centre: float) -> bool:
         if buckets[LOW + bucket] != EMPTY:
             largest = max(largest, buckets[SIZE + bucket])
     too_near = scalars[FAR_EDGE] - centre < far_distance(params, scalars[SCALE], largest)
-    too_large = centre > LARGE + 4.0 * params.n_arms
-    fine = scalars[AGE] < CROWDED and not too_near and not too_large and split_near(state)
-    if not fine and not rebuild(params, state):
-        return False
-    expand_series(buckets, scalars, first_power(params))
-    return True
+    if too_near or scalars[AGE] >= CROWDED or centre > LARGE + 4.0 * params.n_arms:
+        begin_anew(params, state)
+    else:
+        dissolve_near(buckets, scalars)
 
 
 @kernel
@@ -171,16 +172,27 @@ def search_series(params: Any, scalars: FloatArray) -> float:
 
 
 @kernel
-def search(params: Any, state: ManyArmsState) -> int:
-    """Bring x up to date; the buckets, the series and c are."""
+def search(params: Any, state: ManyArmsState, arm: int) -> int:
+    """Bring x up to date with c and with ``arm``, which has changed (−1: none has)."""
     scalars = state.scalars
     shift = scalars[SHIFT]
     reached = scalars[AGE] < OLD
     for _ in range(SEARCHES):
-        if not abs(shift) <= EMPTY:
-            break
-        if not reached and not recentre(params, state, scalars[CENTRE] + min(shift, 0.5) * scalars[UNIT]):
-            return FAILED
+        if not reached:
+            if not abs(shift) <= EMPTY:
+                break
+            recentre(params, state, scalars[CENTRE] + min(shift, 0.5) * scalars[UNIT])
+        if not settle_all(state, arm, not reached):
+            if scalars[AGE] >= CROWDED:
+                break
+            scalars[AGE] = CROWDED  # all arms into new buckets: then there are fewer
+            reached = False
+            arm = -1
+            shift = 0.0
+            continue
+        arm = -1
+        if not reached:
+            expand_series(state.buckets, scalars, first_power(params))
         shift = search_series(params, scalars)
         if abs(shift) <= REACH:
             scalars[SHIFT] = shift
@@ -191,9 +203,10 @@ def search(params: Any, state: ManyArmsState) -> int:
 
 @kernel
 def change(params: Any, state: ManyArmsState, arm: int, loss: float, weight: float) -> None:
-    """Give an arm another L and b, on all levels; the search comes next."""
+    """Give an arm another L and b; it is out of its bucket until the search, which comes next."""
     arms, scalars = state.arms, state.scalars
     before, weight_before = arms[PER_ARM * arm + LOSS], arms[PER_ARM * arm + WEIGHT]
     correct_series(scalars, first_power(params), before, weight_before, loss, weight)
-    if not move(state, arm, loss, weight):
-        scalars[AGE] = CROWDED
+    take_out(state, arm)
+    arms[PER_ARM * arm + LOSS] = loss
+    arms[PER_ARM * arm + WEIGHT] = weight

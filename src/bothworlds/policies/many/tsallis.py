@@ -93,9 +93,11 @@ def _(
     scalars = state.scalars
     scalars[ROUND] += 1.0
     scalars[SCALE] = (params.power - 1.0) * rate(params, scalars[ROUND])
+    changed = -1
     if loss > 0.0:
+        changed = observe
         change(params, state, observe, state.arms[PER_ARM * observe + LOSS] + loss / weight, 1.0)
-    return search(params, state)
+    return search(params, state, changed)
 
 
 @distribution.register(ManyArmsParameters)
