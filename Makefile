@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := .venv-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
@@ -58,9 +59,14 @@ docs: $(VENV)/dev.stamp ## build the documentation, charts included, into build/
 studies: $(VENV)/demo.stamp ## run all studies in examples/ into build/studies (about an hour; resumes)
 	for file in examples/*.toml; do $(BIN)/bothworlds run $$file --out build/studies/$$(basename $$file .toml) || exit; done
 
-bench: $(VENV)/dev.stamp ## measure speed, as ratios in one run: Bandit against NumPy, and whole runs
-	$(BIN)/python benchmarks/bandit_speed.py
-	$(BIN)/python benchmarks/engine_speed.py
+bench: ## measure speed against peers, NumPy and C, in a venv of its own (about ten minutes; writes docs/benchmarks.md)
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip --disable-pip-version-check --quiet install --editable . scipy mpmath gmpy2
+	for peer in river mabwiser '--no-deps SMPyBandits'; do \
+	  $(BENCH)/bin/python -m pip --disable-pip-version-check --quiet install $$peer || echo "$$peer: not installed"; done
+	$(BENCH)/bin/python benchmarks/bench.py
+	$(BENCH)/bin/python benchmarks/bandit_speed.py
+	$(BENCH)/bin/python benchmarks/engine_speed.py
 
 constants: $(VENV)/dev.stamp ## measure what the choice of constants costs (the table in README)
 	$(BIN)/python benchmarks/constants.py
@@ -69,5 +75,5 @@ compare: $(VENV)/dev.stamp ## every policy in four worlds (the table in the docs
 	$(BIN)/python benchmarks/compare.py
 
 clean: ## remove .venv, build and caches
-	rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

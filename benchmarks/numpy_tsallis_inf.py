@@ -34,3 +34,24 @@ class NumpyTsallisINF:
     def update(self, arm: int, loss: float) -> None:
         """Importance-weight the loss."""
         self.losses[arm] += loss / self.p[arm]
+
+
+class NumpyBisection(NumpyTsallisINF):
+    """The same, with the multiplier bisected to the last bit each round: straightforward, and slow."""
+
+    def pull(self) -> int:
+        """Solve for p and draw from it."""
+        self.round += 1
+        rate = np.sqrt(self.round)
+        smallest = self.losses.min()
+        low, high = smallest - rate * np.sqrt(self.losses.size), smallest - rate
+        while True:
+            x = 0.5 * (low + high)
+            self.p = (rate / (self.losses - x)) ** 2
+            if not low < x < high:
+                break
+            if self.p.sum() > 1.0:
+                high = x
+            else:
+                low = x
+        return int(np.searchsorted(np.cumsum(self.p), self.rng.random() * self.p.sum()))

@@ -33,6 +33,7 @@ CASES = [
     Case(bw.EXP3PlusPlus(), starts_uniform=False),
     Case(bw.BroadOMD(), needs_horizon=True, learns=False),
     Case(bw.BroadOMD(anytime=True)),
+    Case(bw.CountedBarrier()),
     Case(bw.TsallisINFOracle(gaps=(0.0, 0.4, 0.4, 0.4), alpha=0.7), arms=4),
     Case(bw.Ito21()),
     Case(bw.Ito21(eta=0.0)),

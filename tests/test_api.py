@@ -23,6 +23,7 @@ def test_exported_names():
         "simplex",
         "statefile",
         "variates",
+        "warmup",
     }
     assert public - left_behind | {"Study"} == set(bw.__all__) - {"__version__"}
     assert bw.Study.__name__ == "Study"  # imported when asked for

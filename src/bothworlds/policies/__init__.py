@@ -12,6 +12,7 @@ from bothworlds.policies.avner import Avner
 from bothworlds.policies.barbar import BARBAR
 from bothworlds.policies.base import Policy
 from bothworlds.policies.broad_omd import BroadOMD
+from bothworlds.policies.counted_barrier import CountedBarrier
 from bothworlds.policies.decoupled import DecoupledTsallisINF
 from bothworlds.policies.elimination_race import EliminationRace
 from bothworlds.policies.epsilon_greedy import EpsilonGreedy
@@ -44,6 +45,7 @@ REGISTRY: dict[str, type[Policy]] = {
     "exp3-ix": EXP3IX,
     "exp3-plus-plus": EXP3PlusPlus,
     "broad-omd": BroadOMD,
+    "counted-barrier": CountedBarrier,
     "ito21": Ito21,
     "lb-inf-v": LBINFV,
     "ith22": ITH22,
@@ -114,6 +116,7 @@ __all__ = [
     "UCB1",
     "Avner",
     "BroadOMD",
+    "CountedBarrier",
     "DecoupledTsallisINF",
     "EXP3PlusPlus",
     "EliminationRace",

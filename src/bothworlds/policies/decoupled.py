@@ -24,6 +24,8 @@ from bothworlds.policies.base import (
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.ftrl_kernel import FTRLParameters
 from bothworlds.policies.ftrl_state import EPOCH, FTRLState
+from bothworlds.policies.many.state import MANY_ARMS
+from bothworlds.policies.many.tsallis import ManyArmsParameters
 from bothworlds.simplex.regularizers import Tsallis
 from bothworlds.simplex.steps import MULTIPLIER, TOTAL, TwoThirdsTsallisStep
 
@@ -74,6 +76,14 @@ class DecoupledTsallisINF(Policy):
         theta = (1.0 if self.scale == "paper" else 0.75) * n_arms ** (1.0 / 6.0)
         ftrl = FTRL(Tsallis(BETA), log_barrier=0.0, theta=theta, alpha=0.5)
         return DecoupledParameters(ftrl.parameters(n_arms, horizon), 1.0 - BETA / 2.0)
+
+    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+        """The parameters, or for many arms those of a machine with the same distributions."""
+        params = super().resolve(n_arms, horizon)
+        if n_arms < MANY_ARMS:
+            return params
+        theta = params.ftrl.rate.theta  # p ∝ (L − x)^−3, so that p^⅔ ∝ (L − x)^−2
+        return ManyArmsParameters(power=3, explore=2, theta=theta, growing=True, n_arms=n_arms)
 
 
 @init.register(DecoupledParameters)

@@ -218,13 +218,13 @@ def simulate(
     repeats = len(numbers)
     seed = _check.integer("seed", seed, at_least=0)
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
-    block = block_of(environment, block)
     told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
     check_fit(labelled, environment, horizon, told, repeats, trace)
     todo = [
-        Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, block)
+        Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
         for policy in labelled.values()
+        for rounds in [block_of(environment, block, policy, told)]
         for number in numbers
     ]
     for job in todo[::repeats]:
@@ -266,14 +266,16 @@ def require_environment(environment: Any) -> Environment:
     return environment
 
 
-def block_of(environment: Environment, block: int | None) -> int:
+def block_of(environment: Environment, block: int | None, policy: Policy, told: int | None) -> int:
     """Rounds per call of the kernel."""
+    n_arms = environment.n_arms
     if block is not None:
         block = _check.integer("block", block, at_least=1)
-    if block is None or isinstance(_inner(environment), PythonEnvironment):
+    if isinstance(_inner(environment), PythonEnvironment):
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
-        block = max(16, min(BLOCK, WORK // environment.n_arms))
-    return block
+        return max(16, min(BLOCK, WORK // n_arms))
+    touched_arms = getattr(policy.resolve(n_arms, told), "touched_arms", n_arms)
+    return block or max(16, min(BLOCK, WORK // touched_arms))
 
 
 def _numbers(replications: Any) -> range:

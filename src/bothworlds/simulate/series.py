@@ -59,7 +59,7 @@ def play_series(
     stop = stop or threading.Event()
     told = horizon if tell_horizon else None
     check_fit({repr(policy): policy}, environment, horizon, told, len(replications), trace=False)
-    block = block_of(environment, None)
+    block = block_of(environment, None, policy, told)
     jobs = [
         Job(policy, environment, horizon, told, seed, number, marks, False, probabilities and k == 0, block)
         for k, number in enumerate(replications)

@@ -287,7 +287,8 @@ def _plays_a_minimiser(kind: type[Policy]) -> bool:
 
 
 def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:
-    params = require_policy(policy).resolve(n_arms, horizon)
+    require_policy(policy).resolve(n_arms, horizon)  # checks the numbers
+    params = policy.parameters(n_arms, horizon)  # the FTRL machine, where it plays many arms by another
     if not isinstance(params, (FTRLParameters, DecoupledParameters)):
         raise InvalidArgument(
             f"policy must play an FTRL minimiser, got {policy!r}, which does not: its regret has no such "

@@ -1,0 +1,151 @@
+"""`make bench`: this package, its peers, NumPy and C in one run, µs per round, and how wrong p is.
+
+Everything is measured in turns, several times, and the smallest time counts: other programs on the machine
+disturb all alike. The error of p is against 60-digit arithmetic (tests/oracle/step.py) on each contestant's
+own cumulative losses. The tables are printed, and pasted into docs/benchmarks.md unless ``--print`` is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import math
+import platform
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))
+
+import bothworlds as bw  # noqa: E402
+from contestants import Contestant, everyone  # noqa: E402
+from memory import memory_table  # noqa: E402
+from oracle import step as oracle  # type: ignore[import-not-found]  # noqa: E402
+from startup import startup_table  # noqa: E402
+
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make bench -->"
+ARMS = (10, 100, 1000, 100_000, 1_000_000)
+SLICE = 0.15  # seconds that one measurement takes, about
+REPEATS = 5
+
+
+def rounds_for(contestant: Contestant, n_arms: int) -> int:
+    """As many rounds as fill a slice; the first trial also compiles."""
+    rounds = 20
+    contestant.play(n_arms, rounds)
+    while True:
+        seconds = contestant.play(n_arms, rounds)
+        if seconds > SLICE / 4 or rounds > 10**7:
+            return max(20, int(rounds * SLICE / max(seconds, 1e-9)))
+        rounds *= 4
+
+
+def measure(contestants: list[Contestant], repeats: int) -> dict[tuple[str, int], float]:
+    """µs per round of everyone at every number of arms, in turns."""
+    todo = []
+    for contestant in contestants:
+        for n_arms in ARMS:
+            if n_arms <= contestant.most:
+                print(f"\r{contestant.name}, K={n_arms}".ljust(90), end="", file=sys.stderr, flush=True)
+                rounds = rounds_for(contestant, n_arms)
+                if n_arms >= 10**5 and "passes" not in contestant.name:
+                    rounds = max(rounds, n_arms)  # the first round of each arm is part of the price
+                todo.append((contestant, n_arms, rounds))
+    best: dict[tuple[str, int], float] = {}
+    for turn in range(repeats):
+        print(f"\rturn {turn + 1} of {repeats}".ljust(90), end="", file=sys.stderr, flush=True)
+        for contestant, n_arms, rounds in todo:
+            key = contestant.name, n_arms
+            best[key] = min(best.get(key, math.inf), 1e6 * contestant.play(n_arms, rounds) / rounds)
+    print("\r".ljust(91) + "\r", end="", file=sys.stderr)
+    return best
+
+
+def worst_error(contestant: Contestant, n_arms: int) -> str:
+    """The largest relative error of any p, and in how many of the distributions it exceeds 1e-6."""
+    if contestant.steps is None:
+        return "–"
+    worst, wrong, seen = 0.0, 0, 0
+    for at in contestant.steps(n_arms):
+        exact = np.array([float(p) for p in oracle.solve(at.losses, at.rates, at.parts, at.barrier)[0]])
+        error = float(np.max(np.abs(at.p / exact - 1.0)))
+        worst, wrong, seen = max(worst, error), wrong + (error > 1e-6), seen + 1
+    return f"{worst:.0e}" + (f", wrong in {100 * wrong / seen:.0f}% of rounds" if wrong else "")
+
+
+def number(value: float | None, base: float | None) -> str:
+    if value is None:
+        return " | "
+    text = f"{value:.3f}" if value < 1 else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return f"{text} | " + ("" if base is None else f"{value / base:.3g}×")
+
+
+def speed_table(contestants: list[Contestant], best: dict[tuple[str, int], float]) -> list[str]:
+    reference = contestants[0].name
+    heads = " | ".join(f"K={n_arms:,} | ratio" for n_arms in ARMS)
+    lines = [f"| µs per round | {heads} | error of p, K=10 | K=100 |", "|---|" + "---|" * (2 * len(ARMS) + 2)]
+    for contestant in contestants:
+        cells = [number(best.get((contestant.name, n)), best.get((reference, n))) for n in ARMS]
+        errors = [worst_error(contestant, n_arms) for n_arms in (10, 100)]
+        lines.append(f"| {contestant.name} | " + " | ".join([*cells, *errors]) + " |")
+    return lines
+
+
+def machine() -> str:
+    names = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    versions = [f"Python {platform.python_version()}"]
+    for package in ("bothworlds", "numpy", "numba", "scipy", "SMPyBandits", "river", "mabwiser"):
+        try:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            versions.append(f"{package} not installed")
+    try:
+        gcc = subprocess.run(
+            ["gcc", "--version"], capture_output=True, text=True, check=True
+        ).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError):
+        gcc = "no gcc"
+    cores = f"{len(names)} × {names[0]}" if names else platform.machine()
+    return f"{cores}, {platform.system()}; {', '.join(versions)}; {gcc}; {time.strftime('%Y-%m-%d')}."
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []
+
+
+def paste(lines: list[str]) -> None:
+    """Put the tables between the markers of the page."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--print", action="store_true", help="print only: leave docs/benchmarks.md as it is")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    contestants, absent = everyone()
+    lines = [f"{machine()} bothworlds {bw.__version__}.", ""]
+    lines += speed_table(contestants, measure(contestants, options.repeats))
+    lines += ["", *(f"- {reason}" for reason in absent)]
+    lines += ["", "**Memory**", "", *memory_table(), "", "**Start-up**", "", *startup_table()]
+    print("\n".join(lines))
+    if not options.print:
+        paste(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""The Taylor series of Σ b_i·(L_i − x)^−k around a centre, from the buckets, and along with single arms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bothworlds._jit import FloatArray, kernel
+from bothworlds.policies.many.buckets import COARSE_UNITS, FINE_UNITS, REACH
+from bothworlds.policies.many.state import (
+    AGE,
+    CENTRE,
+    COARSE,
+    EMPTY,
+    FINE,
+    LOW,
+    MOMENTS,
+    NEARNESS,
+    SERIES,
+    SHIFT,
+    SIZE,
+    SUMS,
+    TERMS,
+    UNIT,
+    USED,
+    WIDTH,
+    whole_power,
+)
+
+POWERS = 2 + TERMS  # k up to 1 + TERMS
+NEGLIGIBLE = 1e-18
+BINOMIAL = np.array(  # C(k+j−1, j) at j·POWERS + k
+    [math.comb(max(k + j - 1, 0), j) for j in range(MOMENTS) for k in range(POWERS)], dtype=float
+)
+
+
+@kernel
+def add_bucket(buckets: FloatArray, scalars: FloatArray, bucket: int, first_power: int) -> None:
+    """Add what one bucket contributes to the series."""
+    half = 0.5 * buckets[WIDTH + bucket]
+    distance = buckets[LOW + bucket] - scalars[CENTRE]
+    inverse = 1.0 / (distance + half)
+    terms = 1
+    size = 1.0
+    while size > NEGLIGIBLE and terms < TERMS:  # the farther away, the fewer terms count within the reach
+        size *= REACH * scalars[UNIT] / distance
+        terms += 1
+    for k in range(terms):
+        scalars[SUMS + k] = 0.0
+    power = buckets[SIZE + bucket] / COARSE_UNITS
+    row = first_power
+    for j in range(MOMENTS * bucket, MOMENTS * (bucket + 1)):
+        term = power * (buckets[COARSE + j] + buckets[FINE + j] / FINE_UNITS)
+        for k in range(terms):
+            scalars[SUMS + k] += BINOMIAL[row + k] * term
+        row += POWERS
+        power *= -half * inverse
+    step = scalars[UNIT] * inverse
+    power = whole_power(step, first_power)
+    for k in range(terms):
+        scalars[SERIES + k] += power * scalars[SUMS + k]
+        power *= step
+
+
+@kernel
+def nearest_edge(buckets: FloatArray, scalars: FloatArray) -> float:
+    """The smallest low end: all arms have an L of at least this."""
+    smallest = EMPTY
+    for bucket in range(1, int(scalars[USED])):
+        smallest = min(smallest, buckets[LOW + bucket])
+    return smallest
+
+
+@kernel
+def expand_series(buckets: FloatArray, scalars: FloatArray, first_power: int) -> None:
+    """Make the series from the buckets, around the centre, and bound the members of every bucket."""
+    unit = nearest_edge(buckets, scalars) - scalars[CENTRE]
+    scalars[UNIT] = unit
+    scalars[SHIFT] = 0.0
+    scalars[AGE] = 0.0
+    for k in range(TERMS):
+        scalars[SERIES + k] = 0.0
+    for bucket in range(1, int(scalars[USED])):
+        if buckets[LOW + bucket] != EMPTY:
+            add_bucket(buckets, scalars, bucket, first_power)
+            buckets[NEARNESS + bucket] = 1.0 / (buckets[LOW + bucket] - scalars[CENTRE] - REACH * unit)
+
+
+@kernel
+def correct_series(
+    scalars: FloatArray, first_power: int, loss: float, weight: float, new_loss: float, new_weight: float
+) -> None:
+    """Replace one arm in the series."""
+    old_step = scalars[UNIT] / (loss - scalars[CENTRE])
+    new_step = scalars[UNIT] / (new_loss - scalars[CENTRE])
+    old, new = weight * whole_power(old_step, first_power), new_weight * whole_power(new_step, first_power)
+    for k in range(TERMS):
+        scalars[SERIES + k] += new - old
+        old *= old_step
+        new *= new_step
+    scalars[AGE] += 1.0
+
+
+@kernel
+def sum_up(scalars: FloatArray, power: int, skip: int, shift: float) -> tuple[float, float, float]:
+    """Σ b_i·(UNIT/(L_i − x))^power at ``shift`` and its first two derivatives; as many terms as it takes."""
+    size = abs(shift)
+    terms = 6 if size < 1e-3 else 10 if size < 1.5e-2 else TERMS - skip
+    value, first, second = 0.0, 0.0, 0.0
+    for j in range(terms - 1, -1, -1):
+        second = second * shift + first
+        first = first * shift + value
+        value = value * shift + BINOMIAL[j * POWERS + power] * scalars[SERIES + skip + j]
+    return value, first, 2.0 * second

@@ -1,0 +1,115 @@
+"""Tsallis-INF with many arms: plain importance weighting, one rate for all arms, β = ½ or ⅔."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from bothworlds._jit import FloatArray, kernel
+from bothworlds.policies.base import act, distribution, init, inspect, observation_weight, update
+from bothworlds.policies.many.sample import pick
+from bothworlds.policies.many.search import change, fill, search
+from bothworlds.policies.many.series import sum_up
+from bothworlds.policies.many.state import (
+    LOSS,
+    OFFSET,
+    PER_ARM,
+    ROUND,
+    SCALE,
+    SHIFT,
+    TOUCHED_ARMS,
+    UNIT,
+    ManyArmsState,
+    distance,
+    empty_state,
+    first_power,
+    probability,
+    whole_power,
+)
+
+
+class ManyArmsParameters(NamedTuple):
+    """p_i = (c/(L_i − x))^s with c = (s−1)·γ, and γ = θ√t, or γ = θ where it does not grow."""
+
+    power: int
+    """s = 1/(1 − β): 2 or 3."""
+    explore: int
+    """Arms are observed with probability ∝ (L − x)^−explore; that is s, unless the policy is decoupled."""
+    theta: float
+    growing: bool
+    n_arms: int
+
+    @property
+    def touched_arms(self) -> int:
+        """How many arms a round touches, in effect."""
+        return TOUCHED_ARMS
+
+
+@kernel
+def rate(params: ManyArmsParameters, t: float) -> float:
+    """γ in round t."""
+    return params.theta * math.sqrt(t if params.growing else 1.0)
+
+
+@first_power.register(ManyArmsParameters)
+def _(params: ManyArmsParameters) -> int:
+    return min(params.power, params.explore)
+
+
+@init.register(ManyArmsParameters)
+def _(params: ManyArmsParameters) -> ManyArmsState:
+    state = empty_state(params.n_arms)
+    state.scalars[ROUND] = 1.0
+    state.scalars[SCALE] = (params.power - 1.0) * rate(params, 1.0)
+    fill(params, state, 1.0)
+    return state
+
+
+@act.register(ManyArmsParameters)
+def _(
+    params: ManyArmsParameters, state: ManyArmsState, uniforms: FloatArray
+) -> tuple[int, int, float, float, int]:
+    arm = pick(state, params.power, uniforms[0])
+    p = probability(params.power, state.arms, state.scalars, arm)
+    if params.explore == params.power:
+        return arm, arm, p, p, 0
+    observe = pick(state, params.explore, uniforms[-1])
+    return arm, observe, p, observation_weight(params, state, observe)[0], 0
+
+
+@observation_weight.register(ManyArmsParameters)
+def _(params: ManyArmsParameters, state: ManyArmsState, arm: int) -> tuple[float, int]:
+    scalars = state.scalars
+    if params.explore == params.power:
+        return probability(params.power, state.arms, scalars, arm), 0
+    total = sum_up(scalars, params.explore, params.explore - first_power(params), scalars[SHIFT])[0]
+    return whole_power(scalars[UNIT] / distance(state.arms, scalars, arm), params.explore) / total, 0
+
+
+@update.register(ManyArmsParameters)
+def _(
+    params: ManyArmsParameters, state: ManyArmsState, observe: int, loss: float, weight: float, epoch: int
+) -> int:
+    scalars = state.scalars
+    scalars[ROUND] += 1.0
+    scalars[SCALE] = (params.power - 1.0) * rate(params, scalars[ROUND])
+    changed = -1
+    if loss > 0.0:
+        changed = observe
+        change(params, state, observe, state.arms[PER_ARM * observe + LOSS] + loss / weight, 1.0)
+    return search(params, state, changed)
+
+
+@distribution.register(ManyArmsParameters)
+def _(params: ManyArmsParameters, state: ManyArmsState, out: FloatArray) -> None:
+    for arm in range(params.n_arms):
+        out[arm] = probability(params.power, state.arms, state.scalars, arm)
+
+
+@inspect.register(ManyArmsParameters)
+def _(
+    params: ManyArmsParameters, state: ManyArmsState, out_rates: FloatArray, out_estimates: FloatArray
+) -> None:
+    out_rates[:] = rate(params, state.scalars[ROUND])
+    for arm in range(params.n_arms):
+        out_estimates[arm] = state.arms[PER_ARM * arm + LOSS] + state.scalars[OFFSET]

@@ -1,0 +1,116 @@
+"""Filling the cache of compiled kernels, so that later processes need not compile.
+
+A kernel is compiled on its first use for each combination of policy type and environment type, which takes
+seconds, and kept on disk. After an installation, in an image for a cluster, or before a demonstration, do it
+all at once:
+
+>>> import bothworlds as bw
+>>> from bothworlds.warmup import fill_cache
+>>> seconds = fill_cache([bw.UCB1()], [bw.environments.Bernoulli(n_arms=2, gap=0.1)])
+>>> list(seconds)
+['Bandit with UCB1()', 'UCB1() in Bernoulli(n_arms=2, gap=0.1)']
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from bothworlds import policies as policy_table
+from bothworlds.bandit import Bandit
+from bothworlds.environments import Bernoulli, Environment
+from bothworlds.policies.base import Policy
+from bothworlds.policies.ftrl import FTRL
+from bothworlds.policies.many.state import MANY_ARMS
+from bothworlds.simplex.regularizers import LogBarrier, Shannon, Tsallis
+from bothworlds.simulate import simulate
+from bothworlds.simulate.progress import Progress
+
+FEW_ARMS = 3
+
+
+def every_policy() -> list[Policy]:
+    """One policy of each kind; those that must be told something of the world are left out."""
+    listed: list[Policy] = [
+        FTRL(regularizer, constants="light")
+        for regularizer in (LogBarrier(), Tsallis(0.5), Tsallis(0.7), Shannon())
+    ]
+    for name in policy_table.names():
+        kind = policy_table.get(name)
+        if kind is not FTRL:
+            try:
+                listed.append(kind())
+            except TypeError:
+                continue  # a required argument, such as the gaps of the world
+    return listed
+
+
+def _sizes(policy: Policy) -> list[int]:
+    """Numbers of arms, one for each set of kernels that the policy chooses by it."""
+    kinds = {type(policy.resolve(n_arms, 2 * MANY_ARMS)): n_arms for n_arms in (MANY_ARMS, FEW_ARMS)}
+    return sorted(kinds.values())
+
+
+def _use(policy: Policy, n_arms: int) -> None:
+    bandit = Bandit(n_arms, policy, horizon=max(2, n_arms))
+    bandit.update(bandit.pull(), loss=0.5)
+    assert len(bandit.probabilities) == n_arms
+
+
+def _play(policy: Policy, environment: Environment) -> None:
+    simulate(policy, environment, horizon=max(2, environment.n_arms), jobs=1)
+
+
+def _tasks(
+    policies: Iterable[Policy], environments: Iterable[Environment] | None
+) -> dict[str, Callable[[], None]]:
+    tasks: dict[str, Callable[[], None]] = {}
+    given = None if environments is None else list(environments)
+    for policy in policies:
+        for n_arms in _sizes(policy):
+            many = " and many arms" if n_arms >= MANY_ARMS else ""
+            tasks[f"Bandit with {policy!r}{many}"] = partial(_use, policy, n_arms)
+            if given is None:
+                tasks[f"{policy!r} in Bernoulli{many}"] = partial(
+                    _play, policy, Bernoulli(n_arms=n_arms, gap=0.1)
+                )
+        for environment in given or ():
+            tasks[f"{policy!r} in {environment!r}"] = partial(_play, policy, environment)
+    return tasks
+
+
+def fill_cache(
+    policies: Iterable[Policy] | None = None,
+    environments: Iterable[Environment] | None = None,
+    *,
+    say: Callable[[str], None] | None = None,
+) -> dict[str, float]:
+    """Compile, and keep on disk, what :class:`Bandit` and :func:`simulate` need.
+
+    Parameters
+    ----------
+    policies:
+        Those to prepare; None is one of each kind.
+    environments:
+        The worlds in which they will be simulated; None is ``Bernoulli`` alone. What counts is the type of an
+        environment, not its numbers.
+    say:
+        Called with a line of text after each step, for a log; a terminal gets a progress bar in any case.
+
+    Returns
+    -------
+    dict
+        Seconds by what was prepared: some seconds where it had to be compiled, hundredths where it was there.
+    """
+    tasks = _tasks(every_policy() if policies is None else policies, environments)
+    seconds: dict[str, float] = {}
+    with Progress("compiling kernels", len(tasks)) as progress:
+        for label, run in tasks.items():
+            began = time.perf_counter()
+            run()
+            seconds[label] = time.perf_counter() - began
+            if say is not None:
+                say(f"{label}: {seconds[label]:.2f} s")
+            progress.advance(1)
+    return seconds

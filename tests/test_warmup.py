@@ -1,0 +1,41 @@
+"""The cache is filled with what is needed, and then nothing is left to compile."""
+
+from __future__ import annotations
+
+import pytest
+
+import bothworlds as bw
+from bothworlds.policies.base import act_once, update_once
+from bothworlds.policies.many.state import MANY_ARMS
+from bothworlds.simulate.engine import play_block
+from bothworlds.warmup import _sizes, every_policy, fill_cache
+
+WORLD = bw.environments.Bernoulli(n_arms=3, gap=0.2)
+
+
+def test_says_what_it_does_and_counts_the_seconds():
+    lines = []
+    seconds = fill_cache([bw.UCB1(), bw.Uniform()], [WORLD], say=lines.append)
+    assert len(seconds) == len(lines) == 4
+    assert list(seconds)[1] == f"UCB1() in {WORLD!r}"
+    assert all(value > 0 for value in seconds.values())
+
+
+def test_knows_every_policy_and_the_kernels_for_many_arms():
+    kinds = {type(policy) for policy in every_policy()}
+    assert kinds == set(bw.policies.REGISTRY.values()) - {bw.TsallisINFOracle}
+    assert _sizes(bw.TsallisINF()) == [3, MANY_ARMS]
+    assert _sizes(bw.UCB1()) == [3]
+
+
+def test_without_environments_bernoulli_is_prepared():
+    assert list(fill_cache([bw.UCB1()])) == ["Bandit with UCB1()", "UCB1() in Bernoulli"]
+
+
+@pytest.mark.compiled
+def test_afterwards_nothing_compiles():
+    fill_cache([bw.UCB1()], [WORLD])
+    before = [len(entry.compiled.overloads) for entry in (act_once, update_once, play_block)]
+    bw.simulate(bw.UCB1(), bw.environments.Bernoulli(n_arms=5, gap=0.1), horizon=50)
+    bw.Bandit(4, bw.UCB1()).pull()
+    assert [len(entry.compiled.overloads) for entry in (act_once, update_once, play_block)] == before
