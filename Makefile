@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint format docs studies bench constants compare clean
+.PHONY: help demo test browser lint format docs studies bench lab constants compare clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,11 @@ $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	$(PIP) install --editable '.[lab,cluster]' --group dev
 	@touch $@
 
-demo: $(VENV)/demo.stamp ## eight policies in six worlds: scorecard, tables and report in about a minute
+$(VENV)/kernels.stamp: $(VENV)/demo.stamp examples/quick.toml  # compiled once, then in the user's cache
+	$(BIN)/bothworlds warmup examples/quick.toml
+	@touch $@
+
+demo: $(VENV)/kernels.stamp ## eight policies in six worlds: scorecard, tables and report in about a minute
 	@rm -rf build/quick
 	$(BIN)/bothworlds run examples/quick.toml --out build/quick
 
@@ -67,6 +71,10 @@ bench: ## measure speed against peers, NumPy and C, in a venv of its own (about 
 	$(BENCH)/bin/python benchmarks/bench.py
 	$(BENCH)/bin/python benchmarks/bandit_speed.py
 	$(BENCH)/bin/python benchmarks/engine_speed.py
+
+lab: $(VENV)/dev.stamp ## measure the lab: its overhead, the analysis of a thousand cells
+	$(BIN)/python benchmarks/lab_overhead.py
+	$(BIN)/python benchmarks/analysis.py
 
 constants: $(VENV)/dev.stamp ## measure what the choice of constants costs (the table in README)
 	$(BIN)/python benchmarks/constants.py

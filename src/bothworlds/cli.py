@@ -175,12 +175,25 @@ def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
 
 
 @app.command()
-def warmup() -> None:
-    """Compile the kernels of all policies ahead of their first use (minutes, once)."""
+def warmup(
+    file: Annotated[
+        Path | None, typer.Argument(help="A study; without it, all policies in a Bernoulli world.")
+    ] = None,
+) -> None:
+    """Compile kernels ahead of their first use, and keep them on disk (minutes, once)."""
+    if file is not None:
+        from bothworlds.experiments.ahead import compile_ahead  # noqa: PLC0415
+        from bothworlds.experiments.provenance import cores  # noqa: PLC0415
+        from bothworlds.experiments.spec import read  # noqa: PLC0415
+
+        experiment = read(file)
+        kernels = compile_ahead(experiment, experiment.cells(), max(2, cores()), _say)
+        _say(f"{kernels} kernels compiled" if kernels else "the kernels of this study are in the cache")
+        return
     from bothworlds.warmup import fill_cache  # noqa: PLC0415
 
     seconds = fill_cache()
-    _say(f"{len(seconds)} kernels are in the cache; compiling took {sum(seconds.values()):.0f} seconds")
+    _say(f"{len(seconds)} kernels are in the cache; that took {sum(seconds.values()):.0f} seconds")
 
 
 @app.command()
