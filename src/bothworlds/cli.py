@@ -187,8 +187,8 @@ def warmup(
         from bothworlds.experiments.spec import read  # noqa: PLC0415
 
         experiment = read(file)
-        kernels = compile_ahead(experiment, experiment.cells(), max(2, cores()), _say)
-        _say(f"{kernels} kernels compiled" if kernels else "the kernels of this study are in the cache")
+        kernels = compile_ahead(experiment, experiment.cells(), max(2, cores()), _say, few=0)
+        _say(f"compiled: {kernels}" if kernels else "the kernels of this study are in the cache")
         return
     from bothworlds.warmup import fill_cache  # noqa: PLC0415
 
