@@ -89,14 +89,20 @@ def inspect(params: Any, state: Any, out_rates: FloatArray, out_estimates: Float
 @kernel
 def draw(p: FloatArray, uniform: float) -> int:
     """The arm at the quantile ``uniform`` of the (unnormalised) distribution ``p``; never one with p = 0."""
-    n = p.size
+    return find(p, uniform * sum_of(p))
+
+
+@kernel
+def sum_of(values: FloatArray) -> float:
+    """The sum, in lanes."""
+    n = values.size
     sums = fill(0.0)
     for i in range(0, whole(n), LANES):
-        sums = sums + load(p, i)
+        sums = sums + load(values, i)
     total = add_up(sums)
     for i in range(whole(n), n):
-        total += p[i]
-    return find(p, uniform * total)
+        total += values[i]
+    return total
 
 
 @kernel

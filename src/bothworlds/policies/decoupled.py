@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray
+from bothworlds._jit import FloatArray, generic
 from bothworlds.policies.base import (
     Policy,
     act,
     copy,
     distribution,
-    draw,
+    find,
     init,
     inspect,
     observation_weight,
+    sum_of,
     update,
 )
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.ftrl_kernel import FTRLParameters
 from bothworlds.policies.ftrl_state import EPOCH, FTRLState
 from bothworlds.simplex.regularizers import Tsallis
+from bothworlds.simplex.steps import MULTIPLIER, TOTAL, TwoThirdsTsallisStep
 
 BETA = 2.0 / 3.0
 
@@ -75,25 +79,25 @@ class DecoupledTsallisINF(Policy):
 @init.register(DecoupledParameters)
 def _(params: DecoupledParameters) -> DecoupledState:
     ftrl = init(params.ftrl)
-    return DecoupledState(ftrl, ftrl.p**params.power)
+    state = DecoupledState(ftrl, np.empty(params.ftrl.n_arms))
+    explore(params.ftrl.step, state, params.power)
+    return state
 
 
 @act.register(DecoupledParameters)
 def _(
     params: DecoupledParameters, state: DecoupledState, uniforms: FloatArray
 ) -> tuple[int, int, float, float, int]:
-    arm = draw(state.ftrl.p, uniforms[0])
-    observe = draw(state.explore, uniforms[1])
-    weight, epoch = observation_weight(params, state, observe)
-    return arm, observe, state.ftrl.p[arm], weight, epoch
+    arm = find(state.ftrl.p, uniforms[0] * state.ftrl.carried[TOTAL])
+    total = sum_of(state.explore)
+    observe = find(state.explore, uniforms[1] * total)
+    weight = state.explore[observe] / total
+    return arm, observe, state.ftrl.p[arm], weight, int(state.ftrl.scalars[EPOCH])
 
 
 @observation_weight.register(DecoupledParameters)
 def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> tuple[float, int]:
-    total = 0.0
-    for i in range(state.explore.size):
-        total += state.explore[i]
-    return state.explore[arm] / total, int(state.ftrl.scalars[EPOCH])
+    return state.explore[arm] / sum_of(state.explore), int(state.ftrl.scalars[EPOCH])
 
 
 @update.register(DecoupledParameters)
@@ -101,9 +105,24 @@ def _(
     params: DecoupledParameters, state: DecoupledState, observe: int, loss: float, weight: float, epoch: int
 ) -> int:
     status = update(params.ftrl, state.ftrl, observe, loss, weight, epoch)
-    for i in range(state.explore.size):
-        state.explore[i] = state.ftrl.p[i] ** params.power
+    explore(params.ftrl.step, state, params.power)
     return status
+
+
+@generic
+def explore(step: Any, state: DecoupledState, power: float) -> None:
+    """Fill ``explore`` with numbers in proportion to p^power."""
+    for i in range(state.explore.size):
+        state.explore[i] = state.ftrl.p[i] ** power
+
+
+@explore.register(TwoThirdsTsallisStep)
+def _(step: TwoThirdsTsallisStep, state: DecoupledState, power: float) -> None:
+    # p = (c/y)³, and the power is ⅔; c = 1 will do
+    shift = state.ftrl.carried[MULTIPLIER]
+    for i in range(state.explore.size):
+        y = state.ftrl.losses[i] - shift
+        state.explore[i] = 1.0 / (y * y)
 
 
 @distribution.register(DecoupledParameters)

@@ -48,7 +48,7 @@ def follow(
 ) -> FTRLParameters:
     """The parameters, with the fastest step for them."""
     inner = regularizer.parameters()
-    step = choose(inner, log_barrier, same_for_all(rate))
+    step = choose(inner, log_barrier, same_for_all(rate), n_arms)
     return FTRLParameters(inner, estimator, rate, log_barrier, n_arms, step)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds.simplex.regularizers.log_barrier import LogBarrierParameters
+from bothworlds.simplex.regularizers.shannon import ShannonParameters
 from bothworlds.simplex.regularizers.tsallis import TsallisParameters
+from bothworlds.simplex.steps.barrier import ShannonBarrierStep, TsallisBarrierStep
 from bothworlds.simplex.steps.base import (
     MULTIPLIER,
     SEVERAL,
@@ -16,17 +18,25 @@ from bothworlds.simplex.steps.base import (
     carries,
     one_rate,
 )
-from bothworlds.simplex.steps.half_tsallis import HalfTsallisStep
 from bothworlds.simplex.steps.log_barrier import LogBarrierStep
+from bothworlds.simplex.steps.root_tsallis import HalfTsallisStep, TwoThirdsTsallisStep
 
 
-def choose(regularizer: Any, log_barrier: float, one_rate_for_all: bool) -> Any:
+def choose(regularizer: Any, log_barrier: float, one_rate_for_all: bool, n_arms: int) -> Any:
     """The fastest kernel for a regularizer's parameters, an extra barrier, and rates of this kind."""
+    if n_arms == 1:
+        return GeneralStep()  # which knows without a search
     if isinstance(regularizer, LogBarrierParameters):
         return LogBarrierStep()
+    if log_barrier > 0.0 and isinstance(regularizer, TsallisParameters):
+        return TsallisBarrierStep()
+    if log_barrier > 0.0 and isinstance(regularizer, ShannonParameters):
+        return ShannonBarrierStep()
     simple = log_barrier == 0.0 and one_rate_for_all
     if isinstance(regularizer, TsallisParameters) and simple and regularizer.beta == 0.5:
         return HalfTsallisStep()
+    if isinstance(regularizer, TsallisParameters) and simple and regularizer.beta == 2.0 / 3.0:
+        return TwoThirdsTsallisStep()
     return GeneralStep()
 
 
@@ -38,6 +48,9 @@ __all__ = [
     "GeneralStep",
     "HalfTsallisStep",
     "LogBarrierStep",
+    "ShannonBarrierStep",
+    "TsallisBarrierStep",
+    "TwoThirdsTsallisStep",
     "advance",
     "carries",
     "choose",
