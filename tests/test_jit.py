@@ -210,3 +210,13 @@ def test_without_jit_everything_is_python():
     assert plain == pytest.approx(
         bothworlds.solve([0, 1], 1.0, bothworlds.LogBarrier()).p.tolist(), rel=1e-14
     )
+
+
+@pytest.mark.compiled
+def test_processes_that_compile_at_once_do_not_share_file_names(tmp_path):
+    for _ in range(2):
+        run(PROBE, [str(SOURCE.parent)], tmp_path)
+        for index in tmp_path.rglob("*.nbi"):
+            index.unlink()  # as if neither process had seen what the other saved
+    names = [path.name for path in tmp_path.rglob("*.nbc")]
+    assert len(names) == 2

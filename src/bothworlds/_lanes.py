@@ -9,8 +9,8 @@ Every processor gives the same bits, with two, four or eight lanes of its own, a
         a = a + 1.0 / (load(x, i) - shift)
     total = add_up(a)                               # and the up to three numbers that are left, one by one
 
-Blocks know + − × ÷ with blocks and floats, ``least``, ``most``, and logarithm and exponential made of these:
-the C library's take one number at a time. In Python blocks are small arrays.
+Blocks know + − × ÷ with blocks and floats, ``least``, ``most``, ``root``, and a logarithm and an exponential
+made of these: the C library's take one number at a time. In Python blocks are small arrays.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ def fill(value: float) -> Any:
     return np.full(LANES, value)
 
 
+def pack(a: float, b: float, c: float, d: float) -> Any:
+    """A block of four numbers."""
+    return np.array([a, b, c, d])
+
+
 def add_up(block: Any) -> float:
     """(a + b) + (c + d)."""
     return float((block[0] + block[1]) + (block[2] + block[3]))
@@ -59,6 +64,16 @@ def least(a: Any, b: Any) -> Any:
 def most(a: Any, b: Any) -> Any:
     """The larger one in each lane, of numbers that are not NaN."""
     return np.maximum(a, b)
+
+
+def at_most(a: Any, b: Any) -> Any:
+    """1 in each lane where a ≤ b, 0 elsewhere."""
+    return np.less_equal(a, b).astype(np.float64)
+
+
+def root(a: Any) -> Any:
+    """Square roots."""
+    return np.sqrt(a)
 
 
 def mantissa_of(a: Any) -> Any:
@@ -151,7 +166,7 @@ def smallest(block: Any) -> float:
 def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that need numba
     """The same for compiled code: a numba type that is a vector of LLVM."""
     from llvmlite import ir  # type: ignore[import-untyped]  # noqa: PLC0415
-    from numba.core import types  # noqa: PLC0415
+    from numba.core import cgutils, types  # noqa: PLC0415
     from numba.core.typing.templates import AbstractTemplate, infer_global, signature  # noqa: PLC0415
     from numba.extending import intrinsic, lower_builtin, models, overload, register_model  # noqa: PLC0415
 
@@ -229,6 +244,7 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
             1: lambda a: emit((a,)),
             2: lambda a, b: emit((a, b)),
             3: lambda a, b, c: emit((a, b, c)),
+            4: lambda a, b, c, d: emit((a, b, c, d)),
         }
         overload(function, jit_options={"_nrt": False}, strict=False)(lambda *_: bodies[count])
 
@@ -236,6 +252,12 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
         (value,) = widen(builder, kinds[2:], args[2:])
         builder.store(value, pointer(context, builder, kinds[0], args[0], args[1]), align=8)
         return context.get_dummy_value()
+
+    def lower_pack(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        value = ir.Constant(vector, ir.Undefined)
+        for lane in range(LANES):
+            value = builder.insert_element(value, args[lane], index(lane))
+        return value
 
     def lower_add_up(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         a, b, c, d = elements(builder, args[0])
@@ -247,6 +269,16 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
             return builder.select(builder.fcmp_ordered(comparison, a, b), a, b)
 
         return lower
+
+    def lower_at_most(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        a, b = widen(builder, kinds, args)
+        ones, zeros = (ir.Constant(vector, [value] * LANES) for value in (1.0, 0.0))
+        return builder.select(builder.fcmp_ordered("<=", a, b), ones, zeros)
+
+    def lower_root(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kind = ir.FunctionType(vector, [vector])
+        name = f"llvm.sqrt.v{LANES}f64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
 
     words = ir.VectorType(ir.IntType(64), LANES)
 
@@ -286,9 +318,12 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     )
     provide(store, types.void, lower_store)
     provide(fill, block, lambda context, builder, kinds, args: spread(builder, args[0]))
+    provide(pack, block, lower_pack)
     provide(add_up, number, lower_add_up)
     provide(least, block, pick("<"))
     provide(most, block, pick(">"))
+    provide(at_most, block, lower_at_most)
+    provide(root, block, lower_root)
     provide(mantissa_of, block, lower_mantissa)
     provide(exponent_of, block, lower_exponent)
     provide(scale, block, lower_scale)
