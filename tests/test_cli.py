@@ -84,6 +84,14 @@ def test_everything_registered_is_listed_and_explained(what, registry):
         assert len(explained.splitlines()) > 2
 
 
+@pytest.mark.compiled
+def test_kernels_of_a_study_can_be_compiled_ahead(folder, monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(folder / "cache"))
+    (folder / "small.toml").write_text(SMALL.replace('[[policy]]\nkind = "ucb1"\n', ""))
+    assert "compiled: 1" in call("warmup", "small.toml")
+    assert "in the cache" in call("warmup", "small.toml")
+
+
 def test_the_schema_is_json():
     assert "properties" in json.loads(call("schema"))
 

@@ -40,6 +40,10 @@ File = Annotated[Path, typer.Argument(help="The experiment file (TOML).", show_d
 Figures = Annotated[
     bool, typer.Option("--figures", help="Also write every chart as SVG, PDF and PNG, for a paper.")
 ]
+Taken = Annotated[
+    bool,
+    typer.Option("--account", help="Also take a run of each FTRL policy apart: where did the regret go?"),
+]
 
 
 def _version_asked(asked: bool) -> None:
@@ -114,6 +118,7 @@ def run(
     ] = None,
     report: Annotated[bool, typer.Option(help="Write tables and the report at the end.")] = True,
     figures: Figures = False,
+    account: Taken = False,
 ) -> None:
     """Run a study, or the rest of it, and show what came out.
 
@@ -129,41 +134,66 @@ def run(
     folder = folder or Path(file.stem)
     command = ["bothworlds", *sys.argv[1:]]
     run_study(experiment, folder, jobs=jobs, executor=cluster, command=command)
-    _show(folder, report, figures)
+    _show(folder, report, figures, account)
 
 
 @app.command("report")
 def report_command(
     folder: Annotated[Path, typer.Argument(help="The folder of a study, finished or not.")],
     figures: Figures = False,
+    account: Taken = False,
 ) -> None:
     """Write tables and the report of a study again, and show its scorecard."""
-    _show(folder, True, figures)
+    _show(folder, True, figures, account)
 
 
-def _show(folder: Path, report: bool, figures: bool) -> None:
+def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
     from bothworlds.report.study import Study  # noqa: PLC0415
 
     study = Study.load(folder)
     out.print(study.rich())
     if report:
-        _write(study, folder, figures)
+        _write(study, folder, figures, account)
 
 
-def _write(study: Study, folder: Path, figures: bool) -> None:
+def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
     from bothworlds.report.figures import write_figures  # noqa: PLC0415
     from bothworlds.report.page import write_report  # noqa: PLC0415
-    from bothworlds.report.theory import bounds  # noqa: PLC0415
+    from bothworlds.report.theory import bounds, regret_section  # noqa: PLC0415
 
     with err.status("Writing tables and report …"):
         study.write_tables(folder / "tables")
         proved = bounds(study)
-        page = write_report(study, folder / "report.html", bounds=proved)
+        taken_apart = regret_section(study) if account else None
+        extra = [taken_apart] if taken_apart else []
+        page = write_report(study, folder / "report.html", bounds=proved, sections=extra)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
         with err.status("Drawing figures …"):
             write_figures(study, folder / "figures", bounds=proved)
         _say(f"Figures: {folder / 'figures'}")
+
+
+@app.command()
+def warmup(
+    file: Annotated[
+        Path | None, typer.Argument(help="A study; without it, all policies in a Bernoulli world.")
+    ] = None,
+) -> None:
+    """Compile kernels ahead of their first use, and keep them on disk (minutes, once)."""
+    if file is not None:
+        from bothworlds.experiments.ahead import compile_ahead  # noqa: PLC0415
+        from bothworlds.experiments.provenance import cores  # noqa: PLC0415
+        from bothworlds.experiments.spec import read  # noqa: PLC0415
+
+        experiment = read(file)
+        kernels = compile_ahead(experiment, experiment.cells(), max(2, cores()), _say, few=0)
+        _say(f"compiled: {kernels}" if kernels else "the kernels of this study are in the cache")
+        return
+    from bothworlds.warmup import fill_cache  # noqa: PLC0415
+
+    seconds = fill_cache()
+    _say(f"{len(seconds)} kernels are in the cache; that took {sum(seconds.values()):.0f} seconds")
 
 
 @app.command()
@@ -175,6 +205,21 @@ def schema() -> None:
 
 
 # --- theory ---------------------------------------------------------------------------------------------
+
+
+@app.command()
+def verify(
+    rounds: Annotated[int, typer.Option(min=2, help="The length of each game.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other games.")] = 0,
+) -> None:
+    """Check the paper's lemmas, one by one, on games from benign to hostile."""
+    from bothworlds.theory import rich_lemma_table  # noqa: PLC0415
+    from bothworlds.theory import verify as check_lemmas  # noqa: PLC0415
+
+    rows = check_lemmas(rounds=rounds, seed=seed)
+    out.print(rich_lemma_table(rows))
+    if not all(row.holds for row in rows):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -7,7 +7,7 @@ import pytest
 import bothworlds as bw
 from bothworlds.experiments import parse, run_study
 from bothworlds.report.page import page
-from bothworlds.report.theory import bounds
+from bothworlds.report.theory import bounds, regret_section
 
 FILE = """
 horizon = 50
@@ -57,3 +57,19 @@ def test_a_study_without_theorems_has_no_bounds(tmp_path):
     text = FILE.replace("tsallis-inf", "epsilon-greedy").replace("decoupled-epsilon-greedy", "thompson")
     run_study(parse(text.replace('"ucb1"', '"light-barrier"')), tmp_path / "s", jobs=1, progress=False)
     assert bounds(bw.Study.load(tmp_path / "s")) is None
+
+
+def test_where_the_regret_went(study):
+    section = regret_section(study)
+    assert section.title == "Where did the regret go?"
+    (_, table), *_ = section.tables
+    assert list(table["policy"]) == [
+        "TsallisINF",
+        "DecoupledTsallisINF",
+    ]  # no index policy, no world without gaps
+    taken = bw.theory.account_run(
+        bw.TsallisINF(), bw.environments.Bernoulli(n_arms=3, gap=0.25), horizon=50, seed=0
+    )
+    assert table["sum"][0] == pytest.approx(taken.total("regret"), rel=1e-12)
+    assert table["optimal"][0] <= 1e-12
+    assert "Where did the regret go?" in page(study, sections=[section])

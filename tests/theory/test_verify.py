@@ -69,6 +69,33 @@ def test_all_lemmas_hold(policy):
     assert rows["decomposition"].rounds == ROUNDS * len(games(ROUNDS))
 
 
+def test_by_default_the_papers_policies_are_put_to_the_test():
+    rows = {row.lemma: row for row in verify(rounds=8)}
+    assert all(row.holds for row in rows.values())
+    assert {lemma.name for lemma in LEMMAS} < rows.keys()
+    assert "held down to C: LogBarrier()" in rows["multiplicative-relation"].note
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        bw.LightBarrier(),
+        bw.TsallisINF(estimator="rv"),
+        bw.TsallisINFOracle([0.0, 0.1, 0.0, 0.2, 0.4], alpha=0.3),
+        bw.TsallisINFOracle([0.0, 0.1, 0.0, 0.2, 0.4], alpha=1.0),
+        bw.EXP3IX(),
+        bw.ITH22(),
+        bw.Avner(),
+        bw.BroadOMD(anytime=True),
+    ],
+    ids=repr,
+)
+def test_the_equations_hold_for_any_rates_and_estimator(policy):
+    account = account_of(policy)
+    for check in (lemmas.decomposition, lemmas.suboptimal_parts, lemmas.ito_lemma_16, lemmas.multipliers):
+        assert check(account).margin > -1e-11, check
+
+
 # --- broken on purpose ----------------------------------------------------------------------------------
 
 

@@ -79,14 +79,12 @@ def shares(missing: list[Cell], jobs: int) -> list[list[Cell]]:
 
 
 def compile_ahead(
-    experiment: Experiment, cells: Iterable[Cell], jobs: int, say: Callable[[str], None]
+    experiment: Experiment, cells: Iterable[Cell], jobs: int, say: Callable[[str], None], few: int = FEW
 ) -> int:
-    """Compile what is missing, if it is much, and wait for it; returns how many kernels that were."""
+    """Compile what is missing, if it is more than ``few``, and wait for it; returns how many kernels."""
     missing = missing_kernels(experiment, cells) if jobs > 1 and sys.executable else []
-    if len(missing) <= FEW:
-        return 0
     parts = shares(missing, jobs)
-    if len(parts) < 2:
+    if len(missing) <= few or (few and len(parts) < 2):  # one process more is no help
         return 0
     began = time.monotonic()
     say(f"compiling {len(missing)} kernels in {len(parts)} processes; they are kept for the next time")

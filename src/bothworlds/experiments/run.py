@@ -164,7 +164,8 @@ class _Run:
             self.crew.stop()
             self.keep_what_is_done()
             self.finish()
-            error.add_note(self.how_to_resume())
+            if not isinstance(error, StoreError):  # which says so itself
+                error.add_note(self.how_to_resume())
             if isinstance(error, KeyboardInterrupt):
                 self.display.say(f"interrupted: {self.how_to_resume()}")
             raise
@@ -224,7 +225,7 @@ class _Run:
         except OSError as error:
             raise StoreError(
                 f"the folder {self.store.path} cannot be written: {error.strerror or error}; "
-                f"make room, then {self.how_to_resume()}"
+                f"make room. {self.how_to_resume()}"
             ) from error
 
     def recover(self, gone: list[Future[bytes]]) -> None:
@@ -279,7 +280,7 @@ class _Run:
             return
         left = [job for n in (*self.waiting, *self.under_way.values()) for job in self.store.plan[n]]
         total = self.pace.seconds(job for number in self.missing for job in self.store.plan[number])
-        share = 1.0 - self.pace.seconds(left) / total
+        share = max(0.0, 1.0 - self.pace.seconds(left) / total)  # rounding may say -0%
         remaining = None  # until a chunk is done
         if self.pace.worked:
             remaining = self.pace.left(left, self.display.elapsed, self.crew.jobs or 1)

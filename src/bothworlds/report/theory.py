@@ -1,17 +1,20 @@
-"""What is proved, beside what was measured: the bounds of a study's policies along their curves."""
+"""Theory beside what was measured: bounds along the curves, and single runs taken apart as the proof does."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import Any
 
+import altair as alt
 import pandas as pd
 
-from bothworlds import policies
+from bothworlds import environments, policies
 from bothworlds.errors import BothworldsError
 from bothworlds.report.charts.info import evenly
+from bothworlds.report.palette import PAGE
+from bothworlds.report.sections import Section
 from bothworlds.report.study import Study
-from bothworlds.theory import bound_curve
+from bothworlds.theory import account_run, bound_curve, where_did_the_regret_go
 
 POINTS = 40  # of a bound's curve
 IID = ("bernoulli", "beta", "truncated-normal", "discrete", "minimax")
@@ -64,3 +67,87 @@ def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
             others.append({key: row[key] for key in COLUMNS[1:]})
     smallest = [{"round": t, "bound": min(values), "name": "proved"} for t, values in explicit.items()]
     return smallest + others
+
+
+# --- where did the regret go? ---------------------------------------------------------------------------
+
+LONGEST = 4_000_000  # rounds times arms of a run that is taken apart: 100 MB
+PARTS = {
+    "stability": "suboptimal arms: stability",
+    "penalty": "suboptimal arms: penalty",
+    "optimal": "optimal arms (never above 0 in theory)",
+    "residual": "residual",
+    "preprocessing": "preprocessing",
+}
+TEXT = """
+The estimated regret of one run of each policy, split as in the paper's proof: what keeping suboptimal
+arms stable costs, what their growing rates cost, the optimal arms (which the paper shows to cost
+nothing), the residual of moving weight between the two groups, and the preprocessing of the comparator.
+The run is replication 0 of the study, played again; the parts add up to its estimated regret, the sum of
+<estimated losses, p − q̃>, which equals regret in expectation only.
+
+Shown where the optimal arms are known and the policy is a follow-the-regularized-leader one.
+""".strip()
+
+
+def parts_of_runs(study: Study) -> pd.DataFrame:
+    """Replication 0 of every cell that can be taken apart: cell, policy, environment, round, part, regret.
+
+    It is played again, with the seed of the study, so it is the same run to the bit.
+    """
+    manifest = study.manifest
+    longest = max(cell["horizon"] for cell in manifest["cells"])
+    frames = []
+    for cell in manifest["cells"]:
+        player, world = manifest["policies"][cell["policy"]], manifest["environments"][cell["environment"]]
+        optimal = cell["optimal"]
+        if cell["horizon"] != longest or longest * cell["n_arms"] > LONGEST or not optimal:
+            continue
+        try:
+            taken = account_run(
+                policies.from_dict(player["settings"]),
+                environments.from_dict(world["settings"]),
+                horizon=cell["horizon"],
+                seed=manifest["seed"],
+                tell_horizon=manifest["tell_horizon"],
+                optimal=optimal,
+            )
+        except BothworldsError:
+            continue  # another kind of policy, or feedback that comes late
+        rows = where_did_the_regret_go(taken)
+        labels = {"cell": cell["cell"], "policy": player["label"], "environment": world["label"]}
+        frames.append(pd.DataFrame([labels | row for row in rows]))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def regret_section(study: Study) -> Section | None:
+    """Where did the regret go? A stacked chart per world, and a table; None if no cell can be taken apart."""
+    frame = parts_of_runs(study)
+    if frame.empty:
+        return None
+    charts = [
+        (f"Estimated regret in “{label}”, by its parts.", _stacked(rows))
+        for label, rows in frame.groupby("environment", sort=False)
+    ]
+    last = frame[frame["round"] == frame.groupby("cell")["round"].transform("max")]
+    table = last.pivot_table(
+        index=["environment", "policy"], columns="part", values="regret", sort=False
+    ).reset_index()[["environment", "policy", *PARTS]]
+    table["sum"] = table[list(PARTS)].sum(axis=1)
+    caption = "The parts at the end of the run."
+    return Section("Where did the regret go?", TEXT, charts=charts, tables=[(caption, table)])
+
+
+def _stacked(frame: pd.DataFrame) -> Any:
+    rows = [
+        {"policy": row.policy, "round": row.round, "part": PARTS[str(row.part)], "regret": row.regret}
+        for row in frame.itertuples()
+    ]
+    colours = alt.Scale(domain=list(PARTS.values()), range=[PAGE.colour(i) for i in range(len(PARTS))])
+    areas = alt.Chart(alt.InlineData(values=rows)).mark_area(opacity=0.85)
+    return areas.encode(
+        x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s")),
+        y=alt.Y("regret:Q", title="estimated regret", stack="zero"),
+        color=alt.Color("part:N", title=None, scale=colours, legend=alt.Legend(orient="bottom", columns=2)),
+        facet=alt.Facet("policy:N", title=None, columns=2, sort=list(frame["policy"].unique())),
+    ).properties(width=270, height=150)

@@ -6,6 +6,7 @@ from bothworlds.theory.accounts import Account, account, accountable, where_did_
 from bothworlds.theory.bounds import Bounds, bound, bound_curve
 from bothworlds.theory.complexity import Complexity, complexity
 from bothworlds.theory.lemmas import preprocessing_parts
+from bothworlds.theory.runs import account_run
 from bothworlds.theory.statement import Bound, Term
 from bothworlds.theory.table import lemma_table, rich_lemma_table
 from bothworlds.theory.term_table import TermTable, term_table
@@ -20,6 +21,7 @@ __all__ = [
     "Term",
     "TermTable",
     "account",
+    "account_run",
     "accountable",
     "bound",
     "bound_curve",

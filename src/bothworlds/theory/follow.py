@@ -22,7 +22,7 @@ from bothworlds.simplex.growth import bend, growth, log_ratio
 from bothworlds.simplex.regularizers.base import height, potential, reach, rise, spread
 
 NOTHING = 1e-300  # arms with less have underflowed (Shannon entropy without a barrier): they take no part
-SETTLED = 1e-11  # a Newton step this small (relative to u, if that exceeds 1) leaves an error of order 1e-22
+SETTLED = 1e-13  # of u: what a Newton step may leave
 PASSES = 40
 DIVERGED = 700.0  # from NOTHING to everything
 HUGE = 1e307
@@ -68,12 +68,15 @@ def follow(
     push: FloatArray,
     multiplier: float,
     u: FloatArray,
+    out_heights: FloatArray,
     steps: FloatArray,
     softness: FloatArray,
+    tilts: FloatArray,
 ) -> tuple[float, bool]:
     """Improve the guesses ``u`` and ``multiplier`` to solutions for the new ``rates`` γ' and ``push`` b.
 
-    Returns λ and whether the search has settled. ``heights`` are h at x, the last two arguments scratch.
+    Returns λ and whether the search has settled. ``heights`` are h at x, ``out_heights`` becomes h at
+    x·e^{−u}; the last three arguments are scratch.
     """
     for i in range(x.size):
         if math.isnan(u[i]):
@@ -82,13 +85,14 @@ def follow(
         missing = 0.0
         freedom = 0.0
         for i in range(x.size):
-            steps[i] = 0.0
-            softness[i] = 0.0
+            steps[i] = softness[i] = out_heights[i] = tilts[i] = 0.0
             if x[i] < NOTHING:
                 continue
             change, steepness = rise(regularizer, x[i], heights[i], u[i])
+            out_heights[i] = heights[i] + change
+            tilts[i] = steepness
             gain = growth(u[i])
-            left = decay(u[i])
+            left = 1.0 / (1.0 + gain) if u[i] >= -1.0 else decay(u[i])
             lost = gain * left if gain < 1e300 else 1.0  # 1 − e^{−u}
             defect = push[i] - multiplier - rates[i] * change
             steepness *= rates[i]
@@ -106,14 +110,18 @@ def follow(
             return multiplier, False
         shift = missing / freedom
         multiplier += shift
-        largest = 0.0
+        settled = True
         for i in range(x.size):
             step = steps[i] - shift * softness[i]
             u[i] += step
             if not u[i] > -DIVERGED:
                 return multiplier, False
-            largest = max(largest, abs(step) / max(1.0, abs(u[i])))
-        if largest <= SETTLED:
+            out_heights[i] += tilts[i] * step
+            if u[i] < -1.0:  # h falls by orders of magnitude: nothing of it may be left in a difference
+                out_heights[i] = height(regularizer, x[i] * decay(u[i]))
+            # Newton is quadratic: what is left of the error is of order step²
+            settled = settled and (step * step <= SETTLED * abs(u[i]) or abs(step) <= SETTLED)
+        if settled:
             return multiplier, True
     return multiplier, False
 
@@ -137,18 +145,6 @@ def potential_sum(regularizer: Any, x: FloatArray, heights: FloatArray, weights:
         if x[i] >= NOTHING:
             total += weights[i] * potential(regularizer, x[i], heights[i])
     return total
-
-
-@kernel
-def raised(regularizer: Any, x: FloatArray, heights: FloatArray, u: FloatArray, out: FloatArray) -> None:
-    """h at x·e^{−u}, from h at x."""
-    for i in range(x.size):
-        out[i] = 0.0
-        if x[i] >= NOTHING:
-            if u[i] < -1.0:  # h falls by orders of magnitude: nothing of it may be left in a difference
-                out[i] = height(regularizer, x[i] * decay(u[i]))
-            else:
-                out[i] = heights[i] + rise(regularizer, x[i], heights[i], u[i])[0]
 
 
 @kernel

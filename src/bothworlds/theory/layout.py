@@ -37,7 +37,7 @@ PAGE = ("p", "rates", "q", "growths", "estimates", "p_bar", "p_tilde")
 # p^t to p^{t+1}, to p̄^{t+1}, to p̃^{t+1}.
 BEFORE, LOSSES, MIXED, MIXED_GROWTHS, HEIGHTS, POTENTIALS, Q_HEIGHTS, Q_POTENTIALS = range(8)
 BAR_HEIGHTS, END_HEIGHTS, TILDE_HEIGHTS, U, U_ALL, U_BAR, U_TILDE, PUSH, INCREMENTS, ROOM = range(8, 18)
-N_PAD = ROOM + 2
+N_PAD = ROOM + 3
 
 # What may stand for an arm in a history: draw it from the policy, or let an adversary who sees p choose it.
 DRAWN, RAREST, LIKELIEST = -1, -2, -3

@@ -16,7 +16,6 @@ from bothworlds.theory.follow import (
     from_start,
     guess,
     potential_sum,
-    raised,
     weighted,
 )
 from bothworlds.theory.layout import (
@@ -104,7 +103,7 @@ def walk(
     out_heights: FloatArray,
 ) -> tuple[float, bool]:
     """Follow x on the arms first … last−1 under pad[PUSH]: from guesses to u, λ and h where it ends."""
-    result = follow(
+    return follow(
         reg,
         barrier,
         x,
@@ -113,11 +112,11 @@ def walk(
         pad[PUSH, first:last],
         hint,
         u,
+        out_heights,
         pad[ROOM, first:last],
         pad[ROOM + 1, first:last],
+        pad[ROOM + 2, first:last],
     )
-    raised(reg, x, heights, u, out_heights)
-    return result
 
 
 @kernel

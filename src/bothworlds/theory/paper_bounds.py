@@ -8,6 +8,7 @@ from typing import Literal
 
 from bothworlds.policies import FTRL, DecoupledTsallisINF, TsallisINF
 from bothworlds.policies.ftrl_kernel import FTRLParameters
+from bothworlds.policies.rates import RateParameters
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, NotCovered, Setting, Term, states
 from bothworlds.theory.tsallis_bounds import tsallis_inf_bounds
@@ -52,13 +53,11 @@ class Shape:
 def _same(one: FTRLParameters, other: FTRLParameters) -> bool:
     """Do two policies play the same, but for rounding of their constants?"""
     parts = ((one.regularizer, other.regularizer), (one.estimator, other.estimator))
-    if any(type(a) is not type(b) or a != b for a, b in parts):
+    if any(type(a) is not type(b) or a != b for a, b in parts) or type(one.rate) is not type(other.rate):
         return False
-    numbers = (
-        (one.log_barrier, other.log_barrier),
-        (one.rate.theta, other.rate.theta),
-        (one.rate.alpha, other.rate.alpha),
-    )
+    numbers = [(one.log_barrier, other.log_barrier), (one.rate.theta, other.rate.theta)]
+    if isinstance(one.rate, RateParameters):  # else α = ½, and one rate for all arms
+        numbers.append((one.rate.alpha, other.rate.alpha))
     return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in numbers)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from bothworlds.errors import InvalidArgument
 from bothworlds.policies import FTRL, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
 from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
-from bothworlds.simulate.progress import Progress
+from bothworlds.simulate.progress import PATIENCE, Progress
 from bothworlds.theory import lemmas, universal
 from bothworlds.theory.accounts import Account, account_game
 from bothworlds.theory.finding import ROUNDING, Finding
@@ -219,16 +221,30 @@ def verify(
     rounds = _check.integer("rounds", rounds, at_least=8, fix="the games have up to 8 arms")
     seed = _check.integer("seed", seed, at_least=0)
     played = games(rounds, seed)
-    with Progress("verify", len(players) * len(played) + 3, enabled=progress) as bar:
+    with Progress("verify", len(players) * len(played) + 3, enabled=progress) as bar, _awake(bar):
         rows = _judge(players, played, bar)
         if search and policies is None:
             rows = [
-                _with_smallest(row, seed) if row.lemma == "multiplicative-relation" else row for row in rows
+                _with_smallest(row, min(rounds, 300), seed) if row.lemma == "multiplicative-relation" else row
+                for row in rows
             ]
         bar.advance(1)
         rows += [_row(*found) for found in _universal(players, seed)]
         bar.advance(2)
     return rows
+
+
+@contextmanager
+def _awake(bar: Progress) -> Iterator[None]:
+    """Show the bar after its two seconds even if the first game is still being compiled."""
+    timer = threading.Timer(PATIENCE + 0.1, bar.advance, (0.0,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _judge(players: list[Policy], played: list[Game], bar: Progress) -> list[Row]:
@@ -309,7 +325,10 @@ def smallest_barrier(regularizer: Regularizer, *, rounds: int = 300, seed: int =
     return held
 
 
-def _with_smallest(row: Row, seed: int) -> Row:
-    found = [(part, smallest_barrier(part, seed=seed)) for part in (LogBarrier(), Tsallis(0.5), Shannon())]
+def _with_smallest(row: Row, rounds: int, seed: int) -> Row:
+    found = [
+        (part, smallest_barrier(part, rounds=rounds, seed=seed))
+        for part in (LogBarrier(), Tsallis(0.5), Shannon())
+    ]
     text = ", ".join(f"{part!r} {barrier:g}" for part, barrier in found)
     return Row(**{**row.__dict__, "note": f"{row.note}; held down to C: {text}"})
