@@ -1,4 +1,4 @@
-"""What counting pulls costs: the log-barrier with the paper's rates against CountedBarrier."""
+"""What counting pulls costs: the log-barrier with the paper's rates, and with counted ones."""
 
 from __future__ import annotations
 

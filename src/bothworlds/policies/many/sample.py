@@ -24,7 +24,7 @@ from bothworlds.policies.many.state import (
 )
 from bothworlds.rng import expand
 
-TRIES = 10_000  # each fails with a probability of less than 3/4
+TRIES = 10_000  # each fails with a probability of less than 4/5
 
 
 @kernel
