@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import multiprocessing
 import os
@@ -203,14 +204,23 @@ def test_a_pool_of_the_caller_is_not_rebuilt(tmp_path):
         run_study(experiment, tmp_path / "out", executor=pool, progress=False)
 
 
+def spawned(pid):
+    """The worker processes of a driver; one that has ended but was not waited for has no command line."""
+    found = []
+    for child in psutil.Process(pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
+
+
 @pytest.mark.compiled
 def test_workers_do_not_outlive_a_killed_driver(tmp_path):
     out = tmp_path / "out"
     process = driver(tmp_path, out, text(horizon=10**8, n_arms=3), jobs=2, executor="processes")
     try:
-        family = psutil.Process(process.pid)
-        wait_for(lambda: sum("spawn_main" in " ".join(c.cmdline()) for c in family.children()) >= 2)
-        workers = [child for child in family.children() if "spawn_main" in " ".join(child.cmdline())]
+        wait_for(lambda: len(spawned(process.pid)) >= 2)
+        workers = spawned(process.pid)
     finally:
         process.kill()
         process.communicate()

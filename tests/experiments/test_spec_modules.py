@@ -65,17 +65,6 @@ TEXT = study(
 )
 
 
-@pytest.fixture(autouse=True)
-def _registries():
-    """Leave the registries as they were."""
-    kept = [(registry, dict(registry)) for registry in (policies.REGISTRY, environments.REGISTRY)]
-    yield
-    for registry, content in kept:
-        registry.clear()
-        registry.update(content)
-    modules.load_plugins.cache_clear()
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path / "cache"))
