@@ -100,7 +100,7 @@ def check(file: File) -> None:
     many = f"{len(cells):,} cells × {experiment.replications:,} replications"
     n_arms = [entry.build().n_arms for entry in experiment.environments]
     seconds = sum(nominal_costs(experiment, n_arms)) * experiment.replications
-    _say(f"{escape(experiment.title)}: {many}, about {duration(seconds)} of one processor core")
+    _say(f"{experiment.title}: {many}, about {duration(seconds)} of one processor core")
 
 
 @app.command()
@@ -287,7 +287,7 @@ def _signature(cls: type[Any]) -> str:
 
 
 def _say(text: str) -> None:
-    out.print(text, highlight=False, soft_wrap=True)
+    out.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def main() -> None:
@@ -295,7 +295,8 @@ def main() -> None:
     try:
         app(prog_name="bothworlds")
     except BothworldsError as error:
-        err.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        said = "\n".join([str(error), *getattr(error, "__notes__", [])])
+        err.print(f"[bold red]error:[/bold red] {escape(said)}", highlight=False, soft_wrap=True)
         sys.exit(2)
 
 

@@ -237,7 +237,18 @@ CASES = {
         study(policy=[{"kind": "ucb1", "label": "x"}, {"kind": "exp3", "label": "x"}]),
         ["line 8, policy[1].label: label must be unique, got 'x', which policy[0] has too"],
     ),
-    "an empty label": (study(policy={"kind": "ucb1", "label": ""}), None),
+    "an empty label": (
+        study(policy={"kind": "ucb1", "label": ""}),
+        ["line 5, policy[0].label: label must not be empty: give at least one value"],
+    ),
+    "several kinds": (
+        study(policy={"kind": ["ucb1", "exp3"]}),
+        ["line 4, policy[0].kind: kind must be one name, got ['ucb1', 'exp3']: write a table for each"],
+    ),
+    "a horizon beyond all integers": (
+        study().replace("horizon = ", "horizon = 1000000000000000000000"),
+        None,
+    ),
     "no data": (
         study(environment={"kind": "loss-table"}),
         ['line 5, environment[0]: loss-table needs path = "a file", or losses, but not both; got neither'],

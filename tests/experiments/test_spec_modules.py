@@ -90,6 +90,15 @@ def test_a_file_brings_policies_and_environments(folder):
     assert "hidden" not in policies.REGISTRY  # it has a name already
 
 
+def test_the_copy_of_a_file_in_a_study_finds_the_modules_kept_there(folder):
+    kept = folder / "out" / "modules"
+    kept.mkdir(parents=True)
+    (kept / "mine.py").write_text(MINE)
+    assert "No such file" in complaint(TEXT, folder / "out")  # some folder
+    (folder / "out" / "manifest.json").write_text("{}")
+    assert parse(TEXT, folder=folder / "out").fingerprint() == parse(TEXT, folder=folder).fingerprint()
+
+
 def test_an_edited_file_replaces_its_earlier_self(folder):
     first = parse(TEXT, folder=folder)
     old = first.policies[0].build()

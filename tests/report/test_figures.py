@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgument, StoreError
 from bothworlds.report.figures import charts, write_figures
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, WORLDS, FakeStudy, write_store
@@ -61,3 +61,9 @@ def test_unknown_formats_are_refused(small, tmp_path):
     with pytest.raises(InvalidArgument, match=r"formats must be some of svg, pdf, png; got \('gif',\)"):
         write_figures(small, tmp_path / "figures", formats=("gif",))
     assert not (tmp_path / "figures").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(small, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"figures cannot be written to .*file"):
+        write_figures(small, tmp_path / "file")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bothworlds.errors import StoreError
 from bothworlds.report import payload as payload_module
 from bothworlds.report.finding import finding
 from bothworlds.report.markup import Cell, matrix, number
@@ -143,6 +144,7 @@ def test_one_policy_in_one_world_without_probabilities(tmp_path):
     reader = parse(page(study))
     assert "UCB1 is alone in this study: nothing to compare it with." in reader.text
     assert not {"arms", "pairs", "sweeps"} & set(reader.ids)
+    assert not [text for text in reader.text if "[nan" in text or "[–" in text]  # no band around one number
 
 
 def test_a_large_study_stays_within_the_budget(tmp_path, monkeypatch):
@@ -172,6 +174,12 @@ def test_a_failed_write_leaves_the_old_page_and_no_litter(study, tmp_path, monke
         write_report(study, target)
     assert target.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_place_that_cannot_be_written_is_named(study, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"the report cannot be written to .*file/report\.html"):
+        write_report(study, tmp_path / "file" / "report.html")
 
 
 def table(rows, columns):

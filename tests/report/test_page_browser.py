@@ -173,6 +173,7 @@ def test_arms_pairs_and_sweeps_follow_their_selects(page):
         page.select_option(select, option)
         settle(page)
         assert picture(box) != before
+    assert page.locator("[data-sweep-legend]:visible").count() == 1  # that of the chosen setting
     assert page.locator("#run-arms li").first.inner_text() in ("arm 0", "arm 0 (optimal)")
     assert page.locator("#pairs-rows tr").count() == 4
     assert page.locator("#pairs-note").inner_text().startswith("Reference: FTRL Tsallis β=0.3.")

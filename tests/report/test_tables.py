@@ -52,6 +52,7 @@ def test_latex_prints_what_was_written():
     assert formats.latex("√T, √(β+1), √") == r"$\sqrt{T}$, $\sqrt{\beta+1}$, $\surd$"
     assert formats.latex("-1.5 ± 0.2, FTRL-x") == r"$-$1.5 $\pm$ 0.2, FTRL-x"
     assert formats.latex("two\nlines") == "two lines"
+    assert formats.latex("[a] b") == "{[}a] b"  # else an option of the \\\\ or \\midrule before it
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -121,6 +122,19 @@ def test_a_narrow_terminal_gets_letters(study):
     assert "A  Bernoulli" not in wide
     assert max(map(len, narrow.splitlines())) <= 72
     assert narrow.count("★") == wide.count("★")
+
+
+def test_numbers_are_never_cut(study):
+    card = shown.scorecard(study)
+    long = formats.replace(card, rows=[("a policy with a long name " * 4, *row[1:]) for row in card.rows])
+    for width in (100, 80, 60, 40):
+        out = io.StringIO()
+        Console(file=out, width=width).print(formats.as_rich(long))
+        lines = out.getvalue()
+        assert max(map(len, lines.splitlines())) <= width
+        assert all(row[-1] in lines and row[-2] in lines for row in card.rows)
+        whole = all(cell in lines for row in card.rows for cell in row[1:])
+        assert whole != ("No room for the scores of" in lines)
 
 
 def test_many_environments_leave_the_ranking(tmp_path):

@@ -64,6 +64,8 @@ class Report:
             choices = re.findall(r"'(.*?)'", context["expected"])
             return f"{name} must be {context['expected']}, got {value!r}{_closest(value, choices)}"
         if kind == "union_tag_invalid" and family:
+            if isinstance(value["kind"], list):
+                return f"kind must be one name, got {_short(value['kind'])}: write a table for each"
             return unknown_kind(family, value["kind"])
         if kind == "union_tag_not_found" and family:
             known = ", ".join(sorted(FAMILIES[family].registry))
@@ -72,7 +74,7 @@ class Report:
             return f"{name} must be the name of {_a(family)} or a table with a kind, got {_short(value)}"
         if place == (name,) and name in ("policy", "environment") and kind in ("list_type", "dict_type"):
             return f"{name} must be a list of tables: begin each of them with a line [[{name}]]"
-        if kind == "too_short":
+        if kind in ("too_short", "string_too_short"):
             return f"{name} must not be empty: {_fix_empty(name)}"
         said = error["msg"].replace("Input should be", "must be").replace("a valid ", "a ")
         return f"{name} {said.replace('a integer', 'an integer')}, got {_short(value)}{_whole(kind, value)}"

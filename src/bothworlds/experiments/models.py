@@ -34,7 +34,7 @@ def one_or_many(one: Any, depth: int = 0) -> Any:
     return Annotated[Annotated[one, Tag(ONE)] | many, Discriminator(tag)]
 
 
-Count: TypeAlias = Annotated[int, Field(ge=1)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=10**15)]  # 10^15 rounds take years, and every float has them
 
 
 class Head(BaseModel):

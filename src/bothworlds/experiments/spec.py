@@ -114,7 +114,7 @@ def _modules(report: Report, names: Any, folder: Path) -> list[Module]:
             continue
         place = ("modules", number)
         try:
-            module = Module(Path(name).stem, (folder / name).read_text(encoding="utf-8"))
+            module = Module(Path(name).stem, _module_file(folder, name).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             said = getattr(error, "strerror", None) or error
             report.add(place, f"modules must name Python files, relative to this one, got {name!r}: {said}")
@@ -128,6 +128,16 @@ def _modules(report: Report, names: Any, folder: Path) -> list[Module]:
         except Exception as error:  # whatever a user's file raises
             report.add(place, f"{name} cannot be loaded: {_told(error, name)}")
     return found
+
+
+def _module_file(folder: Path, name: str) -> Path:
+    """A module of the experiment; for the copy of the file that a study keeps, that of the study."""
+    file, kept = folder / name, folder / "modules" / f"{Path(name).stem}.py"
+    if file.exists() or not kept.exists():
+        return file
+    from bothworlds.experiments.store import MANIFEST  # noqa: PLC0415 - brings all of pyarrow
+
+    return kept if (folder / MANIFEST).is_file() else file
 
 
 def _told(error: Exception, name: str) -> str:

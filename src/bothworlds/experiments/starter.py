@@ -11,7 +11,7 @@ description = "Which policy survives which world?"
 
 horizon = 10_000          # rounds of a run; a list, e.g. [1_000, 10_000], is a sweep over horizons
 replications = 16         # independent runs of every policy in every world
-seed = 1                  # the same seed gives the same numbers, to the bit, on any machine
+seed = 1                  # the same seed gives the same numbers, to the bit, on any number of workers
 
 # What may be left out, with its default:
 # checkpoints = 100                       # results are kept at so many rounds, on a log scale; or [10, 1_000]

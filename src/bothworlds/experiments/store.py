@@ -26,6 +26,10 @@ from bothworlds.experiments.plan import Job
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+KEYS = {"version", "sources", "fingerprint", "meaning", "title", "seed", "replications", "record"} | {
+    *("tell_horizon", "policies", "environments", "cells", "chunks", "runs")
+}
+RESTORE = "restore it from a copy, or run the study again into another folder with --out"
 CHUNK_NAME = re.compile(r"(\d{5,})-([0-9a-f]{16})\.parquet")
 
 
@@ -125,11 +129,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         what = "does not exist" if not folder.exists() else f"holds no study: it has no {MANIFEST}"
         raise StoreError(f"the folder {folder} {what}; give the folder that `bothworlds run` wrote") from None
     except (OSError, ValueError) as error:
-        raise StoreError(f"{path} cannot be read: {error}") from error
+        raise StoreError(f"{path} cannot be read: {error}; {RESTORE}") from error
     found = manifest.get("format") if isinstance(manifest, dict) else None
     if found != FORMAT:
         raise StoreError(
             f"{path} has format {found!r}, this release reads format {FORMAT}; "
             "read it with the bothworlds that wrote it"
         )
+    lacking = sorted(KEYS - manifest.keys())
+    if lacking:
+        raise StoreError(f"{path} lacks {', '.join(lacking)}; {RESTORE}")
     return manifest  # type: ignore[no-any-return]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bothworlds.experiments.experiment import Experiment
 
 FOLDERS = ("chunks", "aside", "modules")
+WRITTEN = ("tables", "figures")  # by whoever reports; a kill may leave temporary files there too
 
 
 class StoreWriter(Store):
@@ -56,7 +57,7 @@ class StoreWriter(Store):
     def _prepare(self, experiment: Experiment) -> None:
         for name in FOLDERS[:2]:
             (self.path / name).mkdir(exist_ok=True)
-        for folder in (self.path, *(self.path / name for name in FOLDERS)):
+        for folder in (self.path, *(self.path / name for name in (*FOLDERS, *WRITTEN))):
             for leftover in folder.glob(".*.tmp"):
                 leftover.unlink()
         self._write_if_new("experiment.toml", experiment.text)

@@ -20,6 +20,7 @@ from bothworlds.report.charts.axes import configure
 from bothworlds.report.charts.info import Columns, Panel
 from bothworlds.report.charts.sweeps import sweeps
 from bothworlds.report.palette import PAPER, ratio_names
+from bothworlds.report.writing import writing
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -57,7 +58,8 @@ def write_figures(
     if unknown or not formats:
         raise InvalidArgument(f"formats must be some of {', '.join(FORMATS)}; got {formats!r}")
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    with writing("figures", target):
+        target.mkdir(parents=True, exist_ok=True)
     written = []
     for name, chart in charts(study, bounds=bounds):
         spec = chart.to_dict(validate=False)
@@ -65,7 +67,9 @@ def write_figures(
         svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION)
         for kind in formats:
             path = target / f"{name}.{kind}"
-            statefile.write_bytes(path, _convert(svg, kind))
+            content = _convert(svg, kind)
+            with writing("figures", target):
+                statefile.write_bytes(path, content)
             written.append(path)
     return written
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
@@ -27,6 +28,7 @@ _LATEX = {
     "$": r"\$",
     "#": r"\#",
     "_": r"\_",
+    "[": "{[}",  # at the start of a row it would be an option of the command before
     "{": r"\{",
     "}": r"\}",
     "~": r"\textasciitilde{}",
@@ -75,24 +77,30 @@ class _Fitting:
         self.table = table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table = self.table
-        grid = _grid(table)
-        needed = Measurement.get(console, options.update_width(100_000), grid).maximum
-        if table.styles and needed > options.max_width:
+        table, room = self.table, options.max_width
+        endless = options.update_width(100_000)
+        if table.styles and Measurement.get(console, endless, _grid(table)).maximum > room:
             table = lettered(table)
-            grid = _grid(table)
+            if Measurement.get(console, endless, _grid(table)).minimum > room:
+                table = overall(table)
         yield Text(table.title, style="bold")
-        yield grid
+        yield _grid(table)
         yield from map(Text, table.notes)
 
 
 def _grid(table: Shown) -> Table:
     result = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name, right in zip(table.header, table.numbers, strict=True):
+    for j, (name, right) in enumerate(zip(table.header, table.numbers, strict=True)):
         # a scorecard has many columns: long headings go over several lines, numbers never do
         heading = "\n".join(textwrap.wrap(name, 12)) if table.styles and right else name
+        whole = bool(table.styles) and right  # a number that is cut would be another one
+        widest = max((cell_len(row[j]) for row in table.rows), default=0) if whole else 0
         result.add_column(
-            Text(heading), justify="right" if right else "left", no_wrap=bool(table.styles), overflow="fold"
+            Text(heading),
+            justify="right" if right else "left",
+            no_wrap=whole,
+            min_width=max(widest, 5 if right else 12) if table.styles else None,
+            overflow="fold",
         )
     for i, row in enumerate(table.rows):
         result.add_row(*(Text(cell, style=table.styles.get((i, j), "")) for j, cell in enumerate(row)))
@@ -106,6 +114,21 @@ def lettered(table: Shown) -> Shown:
     header = (table.header[0], *letters, "mean", "worst")
     key = tuple(f"{letter}  {name}" for letter, name in zip(letters, environments, strict=True))
     return replace(table, header=header, notes=key + table.notes)
+
+
+def overall(table: Shown) -> Shown:
+    """The lettered scorecard without its environments, for terminals that have no room for their numbers."""
+    n = len(table.header) - 3
+    note = f"No room for the scores of {n} environments: widen the terminal, or see the table “scores”."
+    columns = [0, n + 1, n + 2]
+    return replace(
+        table,
+        header=tuple(table.header[j] for j in columns),
+        rows=[tuple(row[j] for j in columns) for row in table.rows],
+        numbers=tuple(table.numbers[j] for j in columns),
+        notes=(note, *table.notes[n:]),
+        styles={(i, columns.index(j)): style for (i, j), style in table.styles.items() if j in columns},
+    )
 
 
 def as_text(table: Shown) -> str:

@@ -26,6 +26,7 @@ from bothworlds.report.markup import Markup, inner, script_json, tag
 from bothworlds.report.palette import PAGE, style_sheet
 from bothworlds.report.payload import SHOWN, payload
 from bothworlds.report.sections import Section
+from bothworlds.report.writing import writing
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -73,8 +74,9 @@ def write_report(
     """
     target = Path(path)
     text = page(study, bounds=bounds, sections=sections)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    statefile.write_bytes(target, text.encode())
+    with writing("the report", target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        statefile.write_bytes(target, text.encode())
     return target
 
 

@@ -19,6 +19,7 @@ from bothworlds.report import frames
 from bothworlds.report.formats import FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.reading import Contents, Runs, again, read, read_probabilities
 from bothworlds.report.shown import TITLES, shown
+from bothworlds.report.writing import writing
 
 SHOWN = tuple(TITLES)
 TABLES = (*SHOWN, "final", "curves")
@@ -225,7 +226,7 @@ class Study:
         """
         target = self.path / "tables" if folder is None else Path(folder)
         written = []
-        try:
+        with writing("tables", target):
             target.mkdir(parents=True, exist_ok=True)
             for name in TABLES:
                 for ending, form in ENDINGS.items():
@@ -233,10 +234,6 @@ class Study:
                         path = target / f"{name}.{ending}"
                         statefile.write_bytes(path, self.table(name, format=form).encode())
                         written.append(path)
-        except OSError as error:
-            raise StoreError(
-                f"tables cannot be written to {target} ({error}); give another folder, or make room"
-            ) from error
         return written
 
     def _cell(self, cell: int) -> int:

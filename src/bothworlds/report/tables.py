@@ -77,10 +77,8 @@ def summary_table(summary: pd.DataFrame, panels: Sequence[Panel], policies: Sequ
     titles = _titles(panels)
     cells = {}
     for row in _records(summary):
-        small = Markup(
-            f"[{number(row['low'])}, {number(row['high'])}]<br>median {number(row['median'])}"
-            f"<br>worst {number(row['worst'])}"
-        )
+        band: str = "" if pd.isna(row["low"]) else f"[{number(row['low'])}, {number(row['high'])}]<br>"
+        small = Markup(f"{band}median {number(row['median'])}<br>worst {number(row['worst'])}")
         key = (row["policy"], titles[row["environment"], row["horizon"]])
         cells[key] = Cell(number(row["mean"]), small)
     caption = "Final regret: mean with its 95% interval, median and worst replication."
@@ -116,7 +114,8 @@ def scaling_table(scaling: pd.DataFrame, policies: Sequence[str]) -> Markup:
 def _law(row: Row, base: str) -> Cell:
     """A law, and below it the power of ``base`` with its interval."""
     power, low, high = (f"{row[name]:.2f}".replace("-", "−") for name in EXPONENT)
-    interval = Markup(f"{base}<sup>{power}</sup> [{low}, {high}]")
+    band: str = "" if pd.isna(row["exponent_low"]) else f" [{low}, {high}]"  # none for one replication
+    interval = Markup(f"{base}<sup>{power}</sup>{band}")
     return Cell(str(row["law"]), interval if pd.notna(row["exponent"]) else "", _law_class(str(row["law"])))
 
 
