@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser lint format docs studies bench lab constants compare clean
+.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,13 +40,16 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install chromium fonts-dejavu-core >/dev/null; } \
 	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
 
+test: lint browser ## everything that must pass: lint, types, layers, tests, examples, docs (about 10 minutes)
+	$(BIN)/python -m pytest -q -n $(JOBS) tests
+	$(BIN)/python -m pytest -q README.md CONTRIBUTING.md docs src  # in one process: examples of a page build on each other
+	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
+
 # Coverage is of two runs: kernels can only be watched where they are not compiled, all else where they are.
 KERNELS := tests/simplex tests/policies tests/environments tests/simulate tests/theory tests/test_bandit.py
-test: lint browser ## everything that must pass: lint, types, layers, tests, coverage, docs (about 10 minutes)
+coverage: $(VENV)/dev.stamp browser ## run the tests compiled and as plain Python, and ask for 95% of all branches (about 15 minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report= --cov-fail-under=0 tests
-	$(BIN)/python -m pytest -q README.md CONTRIBUTING.md docs src  # in one process: examples of a page build on each other
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(JOBS) -m "not compiled" --cov --cov-append --cov-report=term $(KERNELS)
-	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 lint: $(VENV)/dev.stamp ## ruff, mypy --strict, import contract
 	$(BIN)/ruff check .

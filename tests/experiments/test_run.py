@@ -18,7 +18,7 @@ from bothworlds.experiments.store import Store
 from studies import chunk_names, driver, environment, manifest, rows, small_chunks, study, text, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-STUDY = {"horizon": 30_000, "replications": 12, "n_arms": "[3, 4]"}
+STUDY = {"horizon": 200_000, "replications": 12, "n_arms": "[3, 4]"}
 
 
 @pytest.fixture(scope="module", name="whole")

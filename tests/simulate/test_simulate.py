@@ -233,7 +233,7 @@ def test_policies_that_need_a_horizon_get_it():
 
 
 def test_a_long_horizon_takes_no_memory_before_it_starts(monkeypatch):
-    def refuse(todo, jobs, title):
+    def refuse(*arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(engine_room, "_run_all", refuse)

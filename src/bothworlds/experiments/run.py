@@ -197,9 +197,9 @@ class _Run:
             work = make_work(number, self.store.plan[number], self.experiment, self.cells, fingerprint)
             try:
                 self.under_way[self.crew.submit(work)] = number
-            except self.crew.lost:  # the pool broke a moment ago: its futures tell
+            except self.crew.lost:  # the pool broke a moment ago: its futures tell, if it has any
                 self.waiting.appendleft(number)
-                if not self.under_way:
+                if not self.under_way and not self.crew.rebuild():
                     raise
                 return
 
