@@ -53,6 +53,13 @@ def test_the_smallest_explicit_bound_and_the_named_others(study):
     assert "bounds of theory" in page(study, bounds=found)
 
 
+def test_no_bound_is_claimed_for_late_feedback(tmp_path):
+    late = 'kind = "delayed"\nmean = 3\nbase = { kind = "bernoulli", n_arms = 3, gap = 0.25 }\n'
+    text = FILE[: FILE.index("[[environment]]")] + "[[environment]]\n" + late
+    run_study(parse(text), tmp_path / "s", jobs=1, progress=False)
+    assert bounds(bw.Study.load(tmp_path / "s")) is None
+
+
 def test_a_study_without_theorems_has_no_bounds(tmp_path):
     text = FILE.replace("tsallis-inf", "epsilon-greedy").replace("decoupled-epsilon-greedy", "thompson")
     run_study(parse(text.replace('"ucb1"', '"light-barrier"')), tmp_path / "s", jobs=1, progress=False)

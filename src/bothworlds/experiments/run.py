@@ -170,7 +170,9 @@ class _Run:
                 self.display.say(f"interrupted: {self.how_to_resume()}")
             raise
         summary = self.finish()
-        self.display.say(f"{summary.chunks_run} chunks played in {clock(summary.seconds)}")
+        self.display.say(
+            f"{summary.chunks_run} chunk{'s' * (summary.chunks_run != 1)} played in {clock(summary.seconds)}"
+        )
         return summary
 
     def play(self) -> None:
