@@ -41,8 +41,8 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
 
 test: lint browser ## everything that must pass: lint, types, layers, tests, examples, docs (about 10 minutes)
-	$(BIN)/python -m pytest -q -n $(JOBS) tests
-	$(BIN)/python -m pytest -q README.md CONTRIBUTING.md docs src  # in one process: examples of a page build on each other
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md CONTRIBUTING.md docs src  # a page in one process
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 # Coverage is of two runs: kernels can only be watched where they are not compiled, all else where they are.

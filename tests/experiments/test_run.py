@@ -72,6 +72,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
         _, said = process.communicate(timeout=20)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode not in (0, -signal.SIGKILL)
     saved = len(chunk_names(out))
     assert f"interrupted: {saved} of {len(Store(out).plan)} chunks are saved in {out}; run the same" in said

@@ -47,6 +47,7 @@ def test_ctrl_c_ends_a_long_run_within_seconds():
         _, errors = process.communicate(timeout=20)
     finally:
         process.kill()
+        process.communicate()
     assert time.monotonic() - began < 5
     assert errors.strip().endswith("KeyboardInterrupt")
     assert process.returncode not in (0, -signal.SIGKILL)
