@@ -82,6 +82,16 @@ def coefficient(rate: RateParameters, t: float, horizon: float, n_arms: int) -> 
 
 
 @kernel
+def accumulate_powers(power: float, clip: float, weight: float, p: FloatArray, sums: FloatArray) -> None:
+    """Add w·max(p_i, clip)^power to every sum."""
+    for i in range(0, whole(p.size), LANES):
+        block = exp_of(power * log_of(most(load(p, i), clip)))
+        store(sums, i, load(sums, i) + weight * block)
+    for i in range(whole(p.size), p.size):
+        sums[i] += weight * first(exp_of(power * log_of(fill(max(p[i], clip)))))
+
+
+@kernel(inline=True)
 def accumulate(
     rate: RateParameters, t: float, horizon: float, weight: float, p: FloatArray, sums: FloatArray
 ) -> None:
@@ -100,11 +110,7 @@ def accumulate(
         for i in range(p.size):
             sums[i] += weight / max(p[i], clip)
     else:
-        for i in range(0, whole(p.size), LANES):
-            block = exp_of(power * log_of(most(load(p, i), clip)))
-            store(sums, i, load(sums, i) + weight * block)
-        for i in range(whole(p.size), p.size):
-            sums[i] += weight * first(exp_of(power * log_of(fill(max(p[i], clip)))))
+        accumulate_powers(power, clip, weight, p, sums)
 
 
 class CommonRateParameters(NamedTuple):
@@ -137,7 +143,7 @@ def _(rate: RateParameters, state: FTRLState) -> None:
     state.rates[:] = coefficient(rate, 1.0, state.scalars[HORIZON], state.rates.size)
 
 
-@advance_rates.register(RateParameters)
+@advance_rates.register(RateParameters, inline=True)
 def _(rate: RateParameters, state: FTRLState, observe: int, error: float) -> float:
     t = state.scalars[ROUND]
     horizon = state.scalars[HORIZON]
