@@ -234,3 +234,13 @@ def test_machine_code_for_other_types_is_never_used(tmp_path):
     second.write_bytes(content)
     assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 0]
     assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 2]  # repaired
+
+
+@pytest.mark.compiled
+def test_processes_that_compile_at_once_do_not_share_file_names(tmp_path):
+    for _ in range(2):
+        run(PROBE, [str(SOURCE.parent)], tmp_path)
+        for index in tmp_path.rglob("*.nbi"):
+            index.unlink()  # as if neither process had seen what the other saved
+    names = [path.name for path in tmp_path.rglob("*.nbc")]
+    assert len(names) == 2

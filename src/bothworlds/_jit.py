@@ -28,6 +28,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import secrets
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -58,6 +59,7 @@ _introductions: list[Callable[[], None]] = []
 # Implementations that live outside the package: the files they are in, for each type they are chosen by.
 _outside: dict[type, set[Path]] = {}
 _lock = threading.RLock()
+_PROCESS = secrets.token_hex(6)  # in the names of the files that this process writes to the cache
 
 
 def _outsider(function: Callable[..., Any]) -> bool:
@@ -305,7 +307,12 @@ def _disk_cache(function: Callable[..., Any]) -> Any:
         class Cache(caching.FunctionCache):  # type: ignore[misc]
             _impl_class = Implementation
 
-        return Cache(function)
+        cache = Cache(function)
+        # numba numbers its files: two processes that save at once would take the same number, and an index
+        # would name the code of another signature
+        files = cache._cache_file
+        files._data_name_pattern = files._data_name_pattern.replace("{number", f"{_PROCESS}-{{number")
+        return cache
 
     class Router(caching.NullCache):  # type: ignore[misc]
         def __init__(self) -> None:

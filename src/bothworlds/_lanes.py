@@ -9,7 +9,8 @@ Every processor gives the same bits, with two, four or eight lanes of its own, a
         a = a + 1.0 / (load(x, i) - shift)
     total = add_up(a)                               # and the up to three numbers that are left, one by one
 
-Blocks know + − × ÷ with blocks and floats, ``least``, ``most``, ``root``; in Python they are small arrays.
+Blocks know + − × ÷ with blocks and floats, ``least``, ``most``, ``root``, and a logarithm and an exponential
+made of these: the C library's take one number at a time. In Python blocks are small arrays.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ def fill(value: float) -> Any:
     return np.full(LANES, value)
 
 
+def pack(a: float, b: float, c: float, d: float) -> Any:
+    """A block of four numbers."""
+    return np.array([a, b, c, d])
+
+
 def add_up(block: Any) -> float:
     """(a + b) + (c + d)."""
     return float((block[0] + block[1]) + (block[2] + block[3]))
@@ -60,9 +66,95 @@ def most(a: Any, b: Any) -> Any:
     return np.maximum(a, b)
 
 
+def at_most(a: Any, b: Any) -> Any:
+    """1 in each lane where a ≤ b, 0 elsewhere."""
+    return np.less_equal(a, b).astype(np.float64)
+
+
 def root(a: Any) -> Any:
     """Square roots."""
     return np.sqrt(a)
+
+
+def mantissa_of(a: Any) -> Any:
+    """m of a = m·2^k with m in [√½, √2), for positive normal numbers."""
+    return _bits(_MANTISSA & _shifted(a), _ROOT_HALF)
+
+
+def exponent_of(a: Any) -> Any:
+    """k of a = m·2^k with m in [√½, √2), for positive normal numbers."""
+    return (_shifted(a) >> 52).astype(np.float64) - 1023.0
+
+
+def scale(a: Any, k: Any) -> Any:
+    """a·2^k for whole numbers k, where a and the result are normal numbers."""
+    return np.ldexp(a, k.astype(np.int64))
+
+
+def first(block: Any) -> float:
+    """The number in the first lane."""
+    return float(block[0])
+
+
+_ROOT_HALF = 0x3FE6A09E00000000  # the bits of √½, rounded
+_ONE = 0x3FF0000000000000
+_MANTISSA = 0x000FFFFFFFFFFFFF
+
+
+def _shifted(a: Any) -> Any:
+    return np.asarray(a).view(np.int64) + (_ONE - _ROOT_HALF)
+
+
+def _bits(word: Any, more: int) -> Any:
+    return (word + more).view(np.float64)
+
+
+@kernel(inline=True)
+def log_of(a: Any) -> Any:
+    """Natural logarithms of positive normal numbers, to one unit in the last place.
+
+    a = m·2^k, f = m − 1, s = f/(2 + f): log m = f − f²/2 + s·(f²/2 + R), with fdlibm's polynomial R in s².
+    """
+    k = exponent_of(a)
+    f = mantissa_of(a) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    even = w * (0.3999999999940941908 + w * (0.2222219843214978396 + w * 0.1531383769920937332))
+    odd = 0.6666666666666735130 + w * (
+        0.2857142874366239149 + w * (0.1818357216161805012 + w * 0.1479819860511658591)
+    )
+    half = 0.5 * f * f
+    return k * 6.93147180369123816490e-01 - (
+        (half - (s * (half + (even + z * odd)) + k * 1.90821492927058770002e-10)) - f
+    )
+
+
+@kernel(inline=True)
+def exp_of(a: Any) -> Any:
+    """Exponentials, to one unit in the last place; of numbers below −700 that of −700, above 700 of 700.
+
+    a = k·log 2 + r: e^r = 1 + (r·c/(2 − c) + r) with c = r − r²·P(r²), with fdlibm's polynomial P.
+    """
+    a = least(most(a, -700.0), 700.0)
+    k = (a * 1.44269504088896338700e00 + 6755399441055744.0) - 6755399441055744.0  # the nearest whole number
+    high = a - k * 6.93147180369123816490e-01
+    low = k * 1.90821492927058770002e-10
+    r = high - low
+    z = r * r
+    c = r - z * (
+        1.66666666666666019037e-01
+        + z
+        * (
+            -2.77777777770155933842e-03
+            + z
+            * (
+                6.61375632143793436117e-05
+                + z * (-1.65339022054652515390e-06 + z * 4.13813679705723846039e-08)
+            )
+        )
+    )
+    return scale(1.0 - ((low - (r * c) / (2.0 - c)) - high), k)
 
 
 def smallest(block: Any) -> float:
@@ -152,6 +244,7 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
             1: lambda a: emit((a,)),
             2: lambda a, b: emit((a, b)),
             3: lambda a, b, c: emit((a, b, c)),
+            4: lambda a, b, c, d: emit((a, b, c, d)),
         }
         overload(function, jit_options={"_nrt": False}, strict=False)(lambda *_: bodies[count])
 
@@ -159,6 +252,12 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
         (value,) = widen(builder, kinds[2:], args[2:])
         builder.store(value, pointer(context, builder, kinds[0], args[0], args[1]), align=8)
         return context.get_dummy_value()
+
+    def lower_pack(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        value = ir.Constant(vector, ir.Undefined)
+        for lane in range(LANES):
+            value = builder.insert_element(value, args[lane], index(lane))
+        return value
 
     def lower_add_up(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         a, b, c, d = elements(builder, args[0])
@@ -171,10 +270,38 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
 
         return lower
 
+    def lower_at_most(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        a, b = widen(builder, kinds, args)
+        ones, zeros = (ir.Constant(vector, [value] * LANES) for value in (1.0, 0.0))
+        return builder.select(builder.fcmp_ordered("<=", a, b), ones, zeros)
+
     def lower_root(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         kind = ir.FunctionType(vector, [vector])
         name = f"llvm.sqrt.v{LANES}f64"
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+    words = ir.VectorType(ir.IntType(64), LANES)
+
+    def every(word: int) -> Any:
+        return ir.Constant(words, [word] * LANES)
+
+    def shifted(builder: Any, value: Any) -> Any:
+        return builder.add(builder.bitcast(value, words), every(_ONE - _ROOT_HALF))
+
+    def lower_mantissa(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kept = builder.and_(shifted(builder, args[0]), every(_MANTISSA))
+        return builder.bitcast(builder.add(kept, every(_ROOT_HALF)), vector)
+
+    def lower_exponent(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        # 2^52 + n, for whole n ≥ 0, has n for its last bits: no conversion that processors lack
+        word = builder.lshr(shifted(builder, args[0]), every(52))
+        large = builder.bitcast(builder.or_(word, every(0x4330000000000000)), vector)
+        return builder.fsub(large, ir.Constant(vector, [4503599627370496.0 + 1023.0] * LANES))
+
+    def lower_scale(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        large = builder.fadd(args[1], ir.Constant(vector, [6755399441055744.0] * LANES))
+        power = builder.shl(builder.bitcast(large, words), every(52))
+        return builder.bitcast(builder.add(builder.bitcast(args[0], words), power), vector)
 
     def lower_smallest(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         a, b, c, d = elements(builder, args[0])
@@ -191,8 +318,14 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     )
     provide(store, types.void, lower_store)
     provide(fill, block, lambda context, builder, kinds, args: spread(builder, args[0]))
+    provide(pack, block, lower_pack)
     provide(add_up, number, lower_add_up)
     provide(least, block, pick("<"))
     provide(most, block, pick(">"))
+    provide(at_most, block, lower_at_most)
     provide(root, block, lower_root)
+    provide(mantissa_of, block, lower_mantissa)
+    provide(exponent_of, block, lower_exponent)
+    provide(scale, block, lower_scale)
+    provide(first, number, lambda context, builder, kinds, args: builder.extract_element(args[0], index(0)))
     provide(smallest, number, lower_smallest)

@@ -50,7 +50,7 @@ def test_what_is_on_disk_or_in_memory_is_not_missing():
     cells = experiment.cells()
     for cell in cells[:2]:
         policy, world = experiment.policies[cell.policy].build(), experiment.environments[0].build()
-        ahead.compile_kernel(policy, world, 60)
+        ahead.compile_kernels(policy, world, 60)
     assert missing_kernels(experiment, cells) == []
 
 
@@ -88,7 +88,7 @@ def test_the_programs_that_compile(monkeypatch):
 def test_such_a_program(monkeypatch):
     experiment = parse(FOUR)
     done = []
-    monkeypatch.setattr(ahead, "compile_kernel", lambda *arguments: done.append(arguments))
+    monkeypatch.setattr(ahead, "compile_kernels", lambda *arguments: done.append(arguments))
     monkeypatch.setattr(
         sys, "stdin", io.TextIOWrapper(io.BytesIO(pickle.dumps((experiment, experiment.cells()))))
     )

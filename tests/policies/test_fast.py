@@ -27,6 +27,9 @@ FAST = {
         bw.FTRL(bw.Tsallis(2 / 3), log_barrier=0.0, theta=1.0, alpha=0.5),
         [(1, "tsallis", 2 / 3)],
     ),
+    "Tsallis, light": (bw.FTRL(bw.Tsallis(0.7), constants="light"), [(1, "tsallis", 0.7)]),
+    "Tsallis, paper": (bw.FTRL(bw.Tsallis(0.3), constants="paper"), [(1, "tsallis", 0.3)]),
+    "Shannon, light": (bw.FTRL(bw.Shannon(), constants="light"), [(1, "shannon", None)]),
     "LightBarrier": (bw.LightBarrier(), [(1, "log", None)]),
     "log-barrier, paper": (bw.FTRL(bw.LogBarrier(), constants="paper"), [(1, "log", None)]),
     "log-barrier, bare": (

@@ -18,7 +18,7 @@ from bothworlds.simulate.progress import Progress
 LONG_RUN = """
 import bothworlds as bw
 world = bw.environments.Bernoulli(n_arms=4, gap=0.25)
-bw.simulate(bw.TsallisINF(), world, horizon=100)
+bw.simulate(bw.TsallisINF(), world, horizon=100, replications=8)
 print("ready", flush=True)
 bw.simulate(bw.TsallisINF(), world, horizon=10**11, replications=8, jobs=2)
 """

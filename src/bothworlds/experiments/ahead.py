@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bothworlds.experiments.experiment import Cell, Experiment
-from bothworlds.simulate.series import compile_kernel, kernel_of
+from bothworlds.simulate.series import compile_kernels, kernels_of
 
 FEW = 3  # kernels that are compiled where they are needed: starting a process takes as long as one of them
 
@@ -36,7 +36,7 @@ def missing_kernels(experiment: Experiment, cells: Iterable[Cell]) -> list[Cell]
         (alike[0][cell.policy], alike[1][cell.environment]): (cell.policy, cell.environment) for cell in cells
     }
     for policy, environment in pairs.values():
-        signature, ready = kernel_of(
+        signature, ready = kernels_of(
             experiment.policies[policy].build(), experiment.environments[environment].build(), horizon
         )
         if signature not in seen and not ready:
@@ -126,7 +126,7 @@ def main() -> None:
         if os.getppid() != parent:
             return  # the driver is gone
         policy, environment = experiment.policies[cell.policy], experiment.environments[cell.environment]
-        compile_kernel(policy.build(), environment.build(), cell.horizon)
+        compile_kernels(policy.build(), environment.build(), cell.horizon)
 
 
 if __name__ == "__main__":

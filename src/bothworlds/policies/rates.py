@@ -17,6 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
+from bothworlds._lanes import LANES, exp_of, fill, first, load, log_of, most, store, whole
 from bothworlds.policies.ftrl_state import HORIZON, ROUND, FTRLState
 
 KNOWN = 0
@@ -99,8 +100,11 @@ def accumulate(
         for i in range(p.size):
             sums[i] += weight / max(p[i], clip)
     else:
-        for i in range(p.size):
-            sums[i] += weight * max(p[i], clip) ** power
+        for i in range(0, whole(p.size), LANES):
+            block = exp_of(power * log_of(most(load(p, i), clip)))
+            store(sums, i, load(sums, i) + weight * block)
+        for i in range(whole(p.size), p.size):
+            sums[i] += weight * first(exp_of(power * log_of(fill(max(p[i], clip)))))
 
 
 class CommonRateParameters(NamedTuple):

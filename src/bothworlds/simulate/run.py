@@ -6,30 +6,18 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bothworlds import _check, rng
-from bothworlds._jit import FloatArray, IntArray
-from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
-from bothworlds.environments.base import open_world
-from bothworlds.environments.delayed import AT_ONCE, open_mailbox
-from bothworlds.errors import InvalidArgument, SolverError
-from bothworlds.policies.base import Policy, init, require_policy
-from bothworlds.simulate.engine import (
-    BAD_LOSS,
-    N_KEPT,
-    N_TALLY,
-    UNSOLVED,
-    Record,
-    cut_record,
-    new_record,
-    no_record,
-    play_block,
-)
+from bothworlds import _check
+from bothworlds._jit import IntArray
+from bothworlds.environments import Environment, Logged, PythonEnvironment
+from bothworlds.errors import InvalidArgument
+from bothworlds.policies.base import Policy, require_policy
+from bothworlds.simulate.engine import N_KEPT, Record
+from bothworlds.simulate.job import Job, LaneJob, Outcome, group, inner, prepare
 from bothworlds.simulate.progress import Progress
 from bothworlds.simulate.result import Run
 from bothworlds.simulate.trace import Trace
@@ -37,111 +25,6 @@ from bothworlds.simulate.trace import Trace
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 200_000  # … and rounds times arms: how long Ctrl-C takes
 TRACE_LIMIT = 4e9  # bytes
-POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
-
-
-class Outcome(NamedTuple):
-    """What one replication of one policy leaves behind."""
-
-    kept: FloatArray
-    kept_p: FloatArray
-    record: Record | None
-
-
-@dataclass(frozen=True)
-class Job:
-    """One replication of one policy."""
-
-    policy: Policy
-    environment: Environment
-    horizon: int
-    told: int | None
-    seed: int
-    replication: int
-    marks: IntArray
-    trace: bool
-    probabilities: bool
-    block: int
-
-    def run(self, stop: threading.Event, progress: Progress) -> Outcome:
-        """Play all rounds; NaN at the checkpoints after the end of a log."""
-        kept = np.full((self.marks.size, N_KEPT), np.nan)
-        kept_p = np.full((self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan)
-        record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
-        randoms = [rng.stream(self.seed, stream, self.replication) for stream in range(4)]
-        arguments = self.arguments(kept, kept_p, record)
-        for before in range(0, self.horizon, self.block):
-            if stop.is_set():
-                break
-            rounds = min(self.block, self.horizon - before)
-            self.fill(arguments, randoms, before, rounds)
-            ended, t, loss = play_block.compiled(*arguments.values())
-            if ended == BAD_LOSS:
-                if isinstance(_inner(self.environment), Logged) and np.isnan(loss):
-                    record = cut_record(record, t - 1)
-                    break
-                raise InvalidArgument(
-                    f"losses must be in [0, 1], got {loss} from {self.environment!r} in round {t}"
-                )
-            if ended == UNSOLVED:
-                raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
-            progress.advance(rounds)
-        return Outcome(kept, kept_p, record if self.trace else None)
-
-    def compile(self) -> None:
-        """Compile the kernel for this policy in this environment, or read it from disk."""
-        play_block.bind(*self.empty_arguments())
-
-    def empty_arguments(self) -> tuple[Any, ...]:
-        """Arguments of the right types."""
-        n = self.environment.n_arms
-        return tuple(self.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values())
-
-    def arguments(self, kept: FloatArray, kept_p: FloatArray, record: Record) -> dict[str, Any]:
-        """Everything the kernel wants, with empty blocks of uniforms."""
-        n = self.environment.n_arms
-        params = self.policy.resolve(n, self.told)
-        env = self.environment.parameters(self.horizon)
-        late = isinstance(self.environment, Delayed)
-        delay = self.environment.delay(self.horizon) if late else AT_ONCE  # type: ignore[attr-defined]
-        return {
-            "params": params,
-            "state": init(params),
-            "env": env,
-            "world": open_world(env),
-            "delay": delay,
-            "box": open_mailbox(delay),
-            "policy_uniforms": np.empty((0, self.policy.draws)),
-            "world_uniforms": np.empty((0, self.columns)),
-            "before": 0,
-            "marks": self.marks,
-            "tally": np.zeros(N_TALLY),
-            "p": np.empty(n),
-            "kept": kept,
-            "kept_p": kept_p,
-            "record": record,
-        }
-
-    @property
-    def columns(self) -> int:
-        """Uniforms of the world per round, without that of the delay: at least one."""
-        return max(1, _inner(self.environment).draws)
-
-    def fill(self, arguments: dict[str, Any], randoms: list[Any], before: int, rounds: int) -> None:
-        """The random numbers (and, for a world written in Python, the losses) of the next block."""
-        arguments["before"] = before
-        arguments["policy_uniforms"] = randoms[POLICY_STREAM].random((rounds, self.policy.draws))
-        uniforms = randoms[WORLD_STREAM].random((rounds, self.columns))
-        if isinstance(self.environment, Delayed):  # a stream of its own: the losses are those of the base
-            uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].random((rounds, 1))])
-        arguments["world_uniforms"] = uniforms
-        inner = _inner(self.environment)
-        if isinstance(inner, PythonEnvironment):
-            arguments["env"] = inner.block(randoms[PYTHON_STREAM], before, before + rounds)
-
-
-def _inner(environment: Environment) -> Environment:
-    return environment.base if isinstance(environment, Delayed) else environment
 
 
 def default_checkpoints(horizon: int, count: int = 100) -> IntArray:
@@ -167,7 +50,8 @@ def simulate(
     """Play policies in an environment, many times over, and account for their regret.
 
     All policies of a replication meet the same randomness of the world; replications are independent. The
-    same seed gives the same bits for any ``jobs`` and ``block``, and for any other policies beside.
+    same seed gives the same bits for any ``jobs`` and ``block``, and for any other policies and
+    replications beside.
 
     Parameters
     ----------
@@ -221,20 +105,27 @@ def simulate(
     told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
     check_fit(labelled, environment, horizon, told, repeats, trace)
-    todo = [
-        Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
+    groups = [
+        group(
+            [
+                Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
+                for number in numbers
+            ]
+        )
         for policy in labelled.values()
         for rounds in [block_of(environment, block, policy, told)]
-        for number in numbers
     ]
-    for job in todo[::repeats]:
-        job.compile()  # before threads fan out
+    for some in groups:
+        prepare(some)  # before threads fan out
     many = f"{len(labelled)} policies" if len(labelled) > 1 else next(iter(labelled))
-    results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60])
+    todo = [job for some in groups for job in some]
+    total = horizon * repeats * len(labelled)
+    results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60], total)
     shape = (len(labelled), repeats, marks.size)
+    players = [policy for policy in labelled.values() for _ in numbers]
     traces = [
-        _trace(job, result.record)
-        for job, result in zip(todo, results, strict=True)
+        _trace(policy, environment.n_arms, told, result.record)
+        for policy, result in zip(players, results, strict=True)
         if result.record is not None
     ]
     return Run(
@@ -271,7 +162,7 @@ def block_of(environment: Environment, block: int | None, policy: Policy, told: 
     n_arms = environment.n_arms
     if block is not None:
         block = _check.integer("block", block, at_least=1)
-    if isinstance(_inner(environment), PythonEnvironment):
+    if isinstance(inner(environment), PythonEnvironment):
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
         return max(16, min(BLOCK, WORK // n_arms))
     touched_arms = getattr(policy.resolve(n_arms, told), "touched_arms", n_arms)
@@ -289,10 +180,10 @@ def _numbers(replications: Any) -> range:
     return replications
 
 
-def _run_all(todo: list[Job], jobs: int, title: str) -> list[Outcome]:
+def _run_all(todo: Sequence[Job | LaneJob], jobs: int, title: str, total: int) -> list[Outcome]:
     """All jobs in threads, results in order. Ctrl-C, or the first error, stops the rest within a block."""
     stop = threading.Event()
-    with Progress(title, sum(job.horizon for job in todo)) as progress, ThreadPoolExecutor(jobs) as pool:
+    with Progress(title, total) as progress, ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(job.run, stop, progress) for job in todo]
         try:
             pending = set(futures)
@@ -304,7 +195,7 @@ def _run_all(todo: list[Job], jobs: int, title: str) -> list[Outcome]:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return [future.result() for future in futures]
+    return [outcome for future in futures for outcome in future.result()]
 
 
 def _label(policies: Any) -> dict[str, Policy]:
@@ -340,7 +231,7 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
 def check_pair(policy: Policy, environment: Environment, told: int | None) -> None:
     """Refuse a policy that cannot play in the environment, with the horizon it is told."""
     policy.resolve(environment.n_arms, told)
-    if policy.draws > 1 and isinstance(_inner(environment), Logged):
+    if policy.draws > 1 and isinstance(inner(environment), Logged):
         raise InvalidArgument(f"Logged data shows only the arm that was played; {policy!r} observes another")
 
 
@@ -363,11 +254,11 @@ def check_fit(
         )
 
 
-def _trace(job: Job, record: Record) -> Trace:
+def _trace(policy: Policy, n_arms: int, told: int | None, record: Record) -> Trace:
     return Trace(
-        job.policy,
-        job.environment.n_arms,
-        job.told,
+        policy,
+        n_arms,
+        told,
         record.observed,
         record.losses,
         record.p,

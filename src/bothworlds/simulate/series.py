@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._lanes import LANES
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
-from bothworlds.simulate.engine import play_block
+from bothworlds.simulate.job import Job, LaneJob, group, prepare
 from bothworlds.simulate.progress import Progress
-from bothworlds.simulate.run import Job, block_of, check_fit
+from bothworlds.simulate.run import block_of, check_fit
 
 
 class Series(NamedTuple):
@@ -60,16 +61,29 @@ def play_series(
     told = horizon if tell_horizon else None
     check_fit({repr(policy): policy}, environment, horizon, told, len(replications), trace=False)
     block = block_of(environment, None, policy, told)
-    jobs = [
-        Job(policy, environment, horizon, told, seed, number, marks, False, probabilities and k == 0, block)
-        for k, number in enumerate(replications)
-    ]
-    jobs[0].compile()
+    jobs = group(
+        [
+            Job(
+                policy,
+                environment,
+                horizon,
+                told,
+                seed,
+                number,
+                marks,
+                False,
+                probabilities and k == 0,
+                block,
+            )
+            for k, number in enumerate(replications)
+        ]
+    )
+    prepare(jobs)
     silent = Progress("", 0.0, enabled=False)
     began = time.thread_time()
     outcomes = []
     for job in jobs:
-        outcomes.append(job.run(stop, silent))
+        outcomes += job.run(stop, silent)
         if stop.is_set():
             raise CancelledError
     seconds = time.thread_time() - began
@@ -77,17 +91,21 @@ def play_series(
     return Series(kept, outcomes[0].kept_p if probabilities else None, seconds)
 
 
-def kernel_of(policy: Policy, environment: Environment, horizon: int) -> tuple[tuple[Any, ...], bool]:
-    """The signature of the kernel that plays this policy there, and whether it was compiled before."""
-    signature = play_block.signature(*_probe(policy, environment, horizon).empty_arguments())
-    return signature, play_block.is_ready(signature)
+def kernels_of(policy: Policy, environment: Environment, horizon: int) -> tuple[tuple[Any, ...], bool]:
+    """The signatures of the kernels that play this policy there, and whether all were compiled before."""
+    kernels = [job.kernel for job in _probes(policy, environment, horizon)]
+    signatures = [entry.signature(*arguments) for entry, arguments in kernels]
+    ready = [entry.is_ready(signature) for (entry, _), signature in zip(kernels, signatures, strict=True)]
+    return tuple(signatures), all(ready)
 
 
-def compile_kernel(policy: Policy, environment: Environment, horizon: int) -> None:
-    """Compile that kernel, and keep it on disk."""
-    _probe(policy, environment, horizon).compile()
+def compile_kernels(policy: Policy, environment: Environment, horizon: int) -> None:
+    """Compile those kernels, and keep them on disk."""
+    prepare(_probes(policy, environment, horizon))
 
 
-def _probe(policy: Policy, environment: Environment, horizon: int) -> Job:
-    """A job whose arguments have the types of all others."""
-    return Job(policy, environment, horizon, horizon, 0, 0, np.empty(0, dtype=np.int64), False, False, 1)
+def _probes(policy: Policy, environment: Environment, horizon: int) -> list[Job | LaneJob]:
+    """Jobs whose arguments have the types of all others: one alone, and those in lanes, if they can be."""
+    marks: IntArray = np.empty(0, dtype=np.int64)
+    single = Job(policy, environment, horizon, horizon, 0, 0, marks, False, False, 1)
+    return [single, *group([single] * LANES)[:1]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
-from bothworlds.policies.base import act, observation_weight, update
+from bothworlds.policies.base import act, distribution, inspect, observation_weight, update
 from bothworlds.policies.decoupled import DecoupledParameters, DecoupledState
 from bothworlds.policies.estimators import ImportanceWeightedParameters
 from bothworlds.policies.ftrl_state import EPOCH, HORIZON, OFFSET, ROUND, FTRLState
@@ -18,10 +18,8 @@ from bothworlds.policies.rates import (
     RateParameters,
     accumulate,
     coefficient,
-    same_for_all,
 )
 from bothworlds.simplex.kernel import FAILED
-from bothworlds.simplex.steps import MULTIPLIER
 from bothworlds.theory.follow import NOTHING, heights_of
 from bothworlds.theory.layout import (
     BEFORE,
@@ -48,6 +46,7 @@ from bothworlds.theory.layout import (
     UNSOLVED,
     P,
     Q,
+    U,
 )
 from bothworlds.theory.moves import account_round, copy, move_benchmark, place
 
@@ -130,13 +129,6 @@ def gather(source: FloatArray, order: IntArray, out: FloatArray) -> None:
 
 
 @kernel
-def gather_rates(params: Any, state: FTRLState, order: IntArray, out: FloatArray) -> None:
-    """The rates, in the order U, V."""
-    for i in range(order.size):
-        out[i] = state.rates[0 if same_for_all(params.rate) else order[i]]
-
-
-@kernel
 def scatter(source: FloatArray, order: IntArray, out: FloatArray) -> None:
     """Put the arms in their own order again."""
     for i in range(order.size):
@@ -156,6 +148,15 @@ def settle(page: FloatArray, terms: FloatArray, m: int, epsilon: float) -> None:
 
 
 @kernel
+def read(params: Any, state: Any, order: IntArray, page: FloatArray, pad: FloatArray) -> None:
+    """Write down p and the rates in force."""
+    distribution(params, state, pad[U])
+    gather(pad[U], order, page[P])
+    inspect(params, state, pad[U], pad[PUSH])
+    gather(pad[U], order, page[RATES])
+
+
+@kernel
 def learn(
     params: Any,
     state: FTRLState,
@@ -168,9 +169,7 @@ def learn(
     weight: float,
     factor: float,
 ) -> None:
-    """Write down p, rates and their growth, and ℓ̂, once the policy has learned a round."""
-    gather(state.p, order, after[P])
-    gather_rates(params, state, order, after[RATES])
+    """Write down the growth of the rates, and ℓ̂, once the policy has learned a round."""
     for i in range(order.size):
         new, old = after[RATES, i], page[RATES, i]
         page[GROWTHS, i] = new - old if factor < 0.0 else factor * pad[INCREMENTS, order[i]] / (new + old)
@@ -219,12 +218,11 @@ def keep_book(
     inner, within = machine(params), machine_state(params, state)
     reg, barrier, scalars = inner.regularizer, inner.log_barrier, within.scalars
     page, after = pages[0], pages[1]
-    gather(within.p, order, page[P])
-    gather_rates(inner, within, order, page[RATES])
+    read(params, state, order, page, pad)
     gather(within.losses, order, pad[LOSSES])
     level_q, fine = place(reg, barrier, pad[LOSSES, :m], page[RATES, :m], 1.0, math.nan, page[Q, :m])
     for t in range(arms.size):
-        level, offset = within.carried[MULTIPLIER], scalars[OFFSET]
+        offset = scalars[OFFSET]
         copy(within.losses, pad[BEFORE])
         factor = rate_increments(inner.rate, within, pad[INCREMENTS])
         heights_of(reg, page[P], pad[HEIGHTS], pad[POTENTIALS])
@@ -240,15 +238,14 @@ def keep_book(
             return RESTARTED, t
         # losses may have been recentred by a whole number: put what was before the round on the new scale
         recentred = scalars[OFFSET] - offset
-        level -= recentred
         level_q -= recentred
         for i in range(order.size):
             pad[BEFORE, i] -= recentred
+        read(params, state, order, after, pad)
         learn(inner, within, page, after, pad, order, arms[t], loss, weight, factor)
         terms = out_terms[t]
         level_q, fine = move_benchmark(reg, barrier, page, after, terms, pad, m, level_q)
-        new_level = within.carried[MULTIPLIER]
-        if not account_round(reg, barrier, page, after, terms, pad, m, decoupled, level, new_level):
+        if not account_round(reg, barrier, page, after, terms, pad, m, decoupled):
             return UNSOLVED, t
         settle(page, terms, m, epsilon)
         for row in range(page.shape[0]):

@@ -55,6 +55,8 @@ from bothworlds.theory.layout import (
     U,
 )
 
+NO_HINT = 0.0  # of a multiplier: the equations are linear in it, so Newton finds it in one step from anywhere
+
 
 @kernel
 def place(
@@ -152,7 +154,6 @@ def move_all(
     after: FloatArray,
     terms: FloatArray,
     pad: FloatArray,
-    hint: float,
 ) -> bool:
     """From p^t to p^{t+1}: λ_K and D^{t,t+1}(p^t, p^{t+1})."""
     p, end, rates, growths, heights = (
@@ -165,7 +166,7 @@ def move_all(
     guess(p, end, pad[U_ALL])
     push_from(page[ESTIMATES], growths, heights, pad[PUSH])
     terms[LAMBDA_K], settled = walk(
-        reg, barrier, pad, 0, end.size, p, heights, rates, hint, pad[U_ALL], pad[END_HEIGHTS]
+        reg, barrier, pad, 0, end.size, p, heights, rates, NO_HINT, pad[U_ALL], pad[END_HEIGHTS]
     )
     distance = from_end(reg, barrier, p, end, pad[END_HEIGHTS], rates, pad[U_ALL])
     terms[TOTAL] = distance - weighted(growths, pad[POTENTIALS])
@@ -180,7 +181,6 @@ def move_to(
     pad: FloatArray,
     first: int,
     last: int,
-    level: float,
     hint: float,
     out: FloatArray,
     u: FloatArray,
@@ -204,11 +204,9 @@ def move_to(
     multiplier, settled = walk(reg, barrier, pad, first, last, p, heights, rates, hint, u, out_heights)
     if not settled:
         copy(p, out)
-        at, found = place(reg, barrier, pad[LOSSES, first:last], rates, total, math.nan, out)
+        _, found = place(reg, barrier, pad[LOSSES, first:last], rates, total, math.nan, out)
         guess(p, out, u)
-        multiplier, settled = walk(
-            reg, barrier, pad, first, last, p, heights, rates, at - level, u, out_heights
-        )
+        multiplier, settled = walk(reg, barrier, pad, first, last, p, heights, rates, hint, u, out_heights)
     for i in range(p.size):
         out[i] = p[i] * decay(u[i])
     return multiplier, found and settled
@@ -216,7 +214,7 @@ def move_to(
 
 @kernel
 def move_sides(
-    reg: Any, barrier: float, page: FloatArray, terms: FloatArray, pad: FloatArray, m: int, level: float
+    reg: Any, barrier: float, page: FloatArray, terms: FloatArray, pad: FloatArray, m: int
 ) -> tuple[float, float, bool]:
     """From p^t to p̄^{t+1}: λ_U, λ_V, and D_U and D_V of the two at the mixed rates."""
     n = page.shape[1]
@@ -225,9 +223,7 @@ def move_sides(
     for side in range(2):
         first, last = (m, n) if side else (0, m)
         out, u, heights = page[P_BAR, first:last], pad[U_BAR, first:last], pad[BAR_HEIGHTS, first:last]
-        multiplier, found = move_to(
-            reg, barrier, page, pad, first, last, level, terms[LAMBDA_K], out, u, heights
-        )
+        multiplier, found = move_to(reg, barrier, page, pad, first, last, terms[LAMBDA_K], out, u, heights)
         distance = from_end(reg, barrier, page[P, first:last], out, heights, pad[MIXED, first:last], u)
         fine = fine and found
         terms[LAMBDA_U + side] = multiplier
@@ -257,13 +253,12 @@ def move_tilde(
     terms: FloatArray,
     pad: FloatArray,
     m: int,
-    level: float,
 ) -> bool:
     """The decoupled p̃^{t+1} (φ^{t+1} on U, φ^t on V), its λ_K, and the gap D^{t̃}(p^{t+1}, p̃^{t+1})."""
     tilde, n = page[P_TILDE], page.shape[1]
     before = terms[LAMBDA_K]
     terms[LAMBDA_K], found = move_to(
-        reg, barrier, page, pad, 0, n, level, before, tilde, pad[U_TILDE], pad[TILDE_HEIGHTS]
+        reg, barrier, page, pad, 0, n, before, tilde, pad[U_TILDE], pad[TILDE_HEIGHTS]
     )
     for i in range(n):
         pad[U, i] = pad[U_ALL, i] - pad[U_TILDE, i]
@@ -322,19 +317,17 @@ def account_round(
     pad: FloatArray,
     m: int,
     decoupled: bool,
-    level: float,
-    next_level: float,
 ) -> bool:
     """All terms of round t but the benchmark, which is in place like p, rates, growths and estimates."""
     growths, end = page[GROWTHS], after[P]
-    fine = move_all(reg, barrier, page, after, terms, pad, next_level - level)
+    fine = move_all(reg, barrier, page, after, terms, pad)
     # the penalty −Σ_V (γ'−γ)ψ is taken at p̄^{t+1}, for a decoupled policy at p^{t+1}
     penalty = potential_sum(reg, end[m:], pad[END_HEIGHTS, m:], growths[m:]) if decoupled else 0.0
     for i in range(end.size):
         kept = decoupled and i >= m
         pad[MIXED, i] = page[RATES, i] if kept else after[RATES, i]
         pad[MIXED_GROWTHS, i] = 0.0 if kept else growths[i]
-    on_u, on_v, found = move_sides(reg, barrier, page, terms, pad, m, level)
+    on_u, on_v, found = move_sides(reg, barrier, page, terms, pad, m)
     terms[OPTIMAL] = on_u - weighted(growths[:m], pad[POTENTIALS, :m]) - terms[BENCHMARK]
     terms[STABILITY] = stability(reg, barrier, page, pad, m)
     skew = penalty
@@ -346,7 +339,7 @@ def account_round(
     terms[GAP] = 0.0
     way = U_ALL
     if decoupled:
-        reached = move_tilde(reg, barrier, page, after, terms, pad, m, level)
+        reached = move_tilde(reg, barrier, page, after, terms, pad, m)
         fine = fine and reached
         end, way = page[P_TILDE], U_TILDE
     settled = move_rest(reg, barrier, page, end, way, terms, pad, m)

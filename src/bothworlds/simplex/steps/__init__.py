@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds.simplex.regularizers.log_barrier import LogBarrierParameters
+from bothworlds.simplex.regularizers.shannon import ShannonParameters
 from bothworlds.simplex.regularizers.tsallis import TsallisParameters
+from bothworlds.simplex.steps.barrier import ShannonBarrierStep, TsallisBarrierStep
 from bothworlds.simplex.steps.base import (
     MULTIPLIER,
     SEVERAL,
@@ -26,6 +28,10 @@ def choose(regularizer: Any, log_barrier: float, one_rate_for_all: bool, n_arms:
         return GeneralStep()  # which knows without a search
     if isinstance(regularizer, LogBarrierParameters):
         return LogBarrierStep()
+    if log_barrier > 0.0 and isinstance(regularizer, TsallisParameters):
+        return TsallisBarrierStep()
+    if log_barrier > 0.0 and isinstance(regularizer, ShannonParameters):
+        return ShannonBarrierStep()
     simple = log_barrier == 0.0 and one_rate_for_all
     if isinstance(regularizer, TsallisParameters) and simple and regularizer.beta == 0.5:
         return HalfTsallisStep()
@@ -42,6 +48,8 @@ __all__ = [
     "GeneralStep",
     "HalfTsallisStep",
     "LogBarrierStep",
+    "ShannonBarrierStep",
+    "TsallisBarrierStep",
     "TwoThirdsTsallisStep",
     "advance",
     "carries",

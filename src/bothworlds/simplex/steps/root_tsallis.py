@@ -133,26 +133,33 @@ def missing(step: Any, mass: float) -> float:
 
 
 @kernel(inline=True)
-def little_missing(step: Any, excess: float) -> float:
+def little_missing(step: Any, excess: Any) -> Any:
     """1 − (1 + e)^{1/m} for |e| ≤ 1e-3, by its series: sooner there, and nothing cancels."""
     if order(step) == 2:
         return -0.5 * excess * (1.0 - excess * (0.25 - 0.125 * excess))
-    return -excess * (1.0 - excess * (1.0 - excess * 5.0 / 9.0) / 3.0) / 3.0
+    return (-1.0 / 3.0) * excess * (1.0 - excess * (1.0 / 3.0 - (5.0 / 27.0) * excess))
 
 
 @kernel(inline=True)
-def third_order(step: Any, lacking: float, s: float, slope: float, curve: float) -> float:
+def third_order(step: Any, lacking: Any, s: Any, slope: Any, curve: Any) -> Any:
     """The step of λ towards F = 1, given 1 − F^{1/m}."""
     d = lacking * (s / slope)
-    return d + 0.5 * (order(step) + 1) * ((slope * slope - s * curve) / (s * slope)) * (d * d)
+    return d + (0.5 * (order(step) + 1)) * ((slope * slope - s * curve) / (s * slope)) * (d * d)
 
 
 @kernel(inline=True)
-def predict(step: Any, mass: float, s: float, slope: float, curve: float) -> float:
-    """The third-order step of Newton on F^{−½}, which for m = 2 is that of ``third_order``."""
+def predict(step: Any, lacking: Any, s: Any, slope: Any, curve: Any) -> Any:
+    """The third-order step of Newton on F^{−½}, given 1 − √F; for m = 2 it is that of ``third_order``."""
     m = order(step)
-    d = (2.0 / m) * (1.0 - math.sqrt(mass)) * (s / slope)
+    d = (2.0 / m) * lacking * (s / slope)
     return d + ((0.75 * m) * (slope * slope) - (0.5 * (m + 1)) * (s * curve)) / (s * slope) * (d * d)
+
+
+@kernel(inline=True)
+def shifted(step: Any, s: Any, slope: Any, curve: Any, dx: Any) -> tuple[Any, Any]:
+    """S_m and S_{m+1} after the last step, by their Taylor series."""
+    m = float(order(step))
+    return s + (m * dx) * (slope + (0.5 * (m + 1.0)) * curve * dx), slope + (m + 1.0) * curve * dx
 
 
 def _advance(
@@ -177,7 +184,7 @@ def _advance(
         old_power, new_power = old_power * old, new_power * new
         slope = carried[SLOPE] + (new_power - old_power)
         curve = carried[CURVE] + (new_power * new - old_power * old)
-        shift += predict(step, scale * s, s, slope, curve)
+        shift += predict(step, 1.0 - math.sqrt(scale * s), s, slope, curve)
     else:
         shift += drift
     for _ in range(PASSES):
@@ -194,11 +201,9 @@ def _advance(
         if abs(dx) <= NEAR * end:
             total = finish(step, p, scale, dx)
             if abs(total - 1.0) <= SUM_TOLERANCE and abs(shift) <= CANCELLATION * end:
-                m = order(step)
                 carried[MULTIPLIER] = shift
                 carried[TOTAL] = total
-                carried[SUM] = s + dx * m * (slope + 0.5 * (m + 1) * curve * dx)
-                carried[SLOPE] = slope + (m + 1) * curve * dx
+                carried[SUM], carried[SLOPE] = shifted(step, s, slope, curve, dx)
                 carried[CURVE] = curve
                 return CONVERGED
             break

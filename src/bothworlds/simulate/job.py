@@ -1,0 +1,217 @@
+"""One replication of one policy, or four of them at once: what a thread of ``bw.simulate`` does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import rng
+from bothworlds._jit import FloatArray, IntArray
+from bothworlds._lanes import LANES
+from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
+from bothworlds.environments.base import open_world
+from bothworlds.environments.delayed import AT_ONCE, open_mailbox
+from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.policies.base import Policy, init
+from bothworlds.simulate.engine import (
+    BAD_LOSS,
+    COMPLETE,
+    N_KEPT,
+    N_TALLY,
+    UNSOLVED,
+    Record,
+    cut_record,
+    new_record,
+    no_record,
+    play_block,
+)
+from bothworlds.simulate.lanes import fit, lane_state, play_lanes
+from bothworlds.simulate.progress import Progress
+
+POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
+
+
+class Outcome(NamedTuple):
+    """What one replication of one policy leaves behind."""
+
+    kept: FloatArray
+    kept_p: FloatArray
+    record: Record | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One replication of one policy."""
+
+    policy: Policy
+    environment: Environment
+    horizon: int
+    told: int | None
+    seed: int
+    replication: int
+    marks: IntArray
+    trace: bool
+    probabilities: bool
+    block: int
+
+    @property
+    def kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        """What ``run`` needs compiled: the entry, and arguments of the right types."""
+        n = self.environment.n_arms
+        return play_block, tuple(
+            self.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values()
+        )
+
+    def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
+        """Play all rounds; NaN at the checkpoints after the end of a log."""
+        kept = np.full((self.marks.size, N_KEPT), np.nan)
+        kept_p = np.full((self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan)
+        record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
+        randoms = [rng.stream(self.seed, stream, self.replication) for stream in range(4)]
+        arguments = self.arguments(kept, kept_p, record)
+        for before in range(0, self.horizon, self.block):
+            if stop.is_set():
+                break
+            rounds = min(self.block, self.horizon - before)
+            self.fill(arguments, randoms, before, rounds)
+            ended, t, loss = play_block.compiled(*arguments.values())
+            if ended == BAD_LOSS:
+                if isinstance(inner(self.environment), Logged) and np.isnan(loss):
+                    record = cut_record(record, t - 1)
+                    break
+                raise InvalidArgument(
+                    f"losses must be in [0, 1], got {loss} from {self.environment!r} in round {t}"
+                )
+            if ended == UNSOLVED:
+                raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
+            progress.advance(rounds)
+        return [Outcome(kept, kept_p, record if self.trace else None)]
+
+    def arguments(self, kept: FloatArray, kept_p: FloatArray, record: Record) -> dict[str, Any]:
+        """Everything the kernel wants, with empty blocks of uniforms."""
+        n = self.environment.n_arms
+        params = self.policy.resolve(n, self.told)
+        env = self.environment.parameters(self.horizon)
+        late = isinstance(self.environment, Delayed)
+        delay = self.environment.delay(self.horizon) if late else AT_ONCE  # type: ignore[attr-defined]
+        return {
+            "params": params,
+            "state": init(params),
+            "env": env,
+            "world": open_world(env),
+            "delay": delay,
+            "box": open_mailbox(delay),
+            "policy_uniforms": np.empty((0, self.policy.draws)),
+            "world_uniforms": np.empty((0, self.columns)),
+            "before": 0,
+            "marks": self.marks,
+            "tally": np.zeros(N_TALLY),
+            "p": np.empty(n),
+            "kept": kept,
+            "kept_p": kept_p,
+            "record": record,
+        }
+
+    @property
+    def columns(self) -> int:
+        """Uniforms of the world per round, without that of the delay: at least one."""
+        return max(1, inner(self.environment).draws)
+
+    def fill(self, arguments: dict[str, Any], randoms: list[Any], before: int, rounds: int) -> None:
+        """The random numbers (and, for a world written in Python, the losses) of the next block."""
+        arguments["before"] = before
+        arguments["policy_uniforms"] = randoms[POLICY_STREAM].random((rounds, self.policy.draws))
+        uniforms = randoms[WORLD_STREAM].random((rounds, self.columns))
+        if isinstance(self.environment, Delayed):  # a stream of its own: the losses are those of the base
+            uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].random((rounds, 1))])
+        arguments["world_uniforms"] = uniforms
+        base = inner(self.environment)
+        if isinstance(base, PythonEnvironment):
+            arguments["env"] = base.block(randoms[PYTHON_STREAM], before, before + rounds)
+
+
+def inner(environment: Environment) -> Environment:
+    """The world without the delay of its feedback."""
+    return environment.base if isinstance(environment, Delayed) else environment
+
+
+@dataclass(frozen=True)
+class LaneJob:
+    """Four replications of one policy in the lanes of a core: the same bits, sooner."""
+
+    singles: Sequence[Job]
+
+    @property
+    def kernel(self) -> tuple[Any, tuple[Any, ...]]:
+        """What ``run`` needs compiled: the entry, and arguments of the right types."""
+        return play_lanes, tuple(self.arguments(0).values())
+
+    def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
+        """Play all rounds. If something is wrong with one of the four, they say so on their own."""
+        job = self.singles[0]
+        arguments = self.arguments(job.marks.size)
+        streams = (POLICY_STREAM, WORLD_STREAM)
+        randoms = [
+            [rng.stream(one.seed, stream, one.replication) for one in self.singles] for stream in streams
+        ]
+        done = 0
+        for before in range(0, job.horizon, job.block):
+            if stop.is_set():
+                break
+            rounds = min(job.block, job.horizon - before)
+            uniforms = np.empty((LANES, rounds)), np.empty((LANES, rounds, job.columns))
+            for generators, out in zip(randoms, uniforms, strict=True):
+                for generator, row in zip(generators, out, strict=True):
+                    generator.random(out=row)
+            arguments["policy_uniforms"], arguments["world_uniforms"] = uniforms
+            arguments["before"] = before
+            if play_lanes.compiled(*arguments.values()) != COMPLETE:
+                progress.advance(-done)
+                return [outcome for one in self.singles for outcome in one.run(stop, progress)]
+            progress.advance(LANES * rounds)
+            done += LANES * rounds
+        return [Outcome(*kept, None) for kept in zip(arguments["kept"], arguments["kept_p"], strict=True)]
+
+    def arguments(self, n_marks: int) -> dict[str, Any]:
+        """Everything the kernel wants, with empty blocks of uniforms."""
+        job = self.singles[0]
+        n = job.environment.n_arms
+        params = job.policy.resolve(n, job.told)
+        env = job.environment.parameters(job.horizon)
+        return {
+            "params": params,
+            "state": lane_state(params),
+            "env": env,
+            "worlds": tuple(open_world(env) for _ in self.singles),
+            "policy_uniforms": np.empty((LANES, 0)),
+            "world_uniforms": np.empty((LANES, 0, job.columns)),
+            "before": 0,
+            "marks": job.marks,
+            "tally": np.zeros((LANES, N_TALLY)),
+            "kept": np.full((LANES, n_marks, N_KEPT), np.nan),
+            "kept_p": np.full((LANES, n_marks if job.probabilities else 0, n), np.nan),
+        }
+
+
+def group(jobs: Sequence[Job]) -> list[Job | LaneJob]:
+    """The replications of one policy, by fours where lanes can play them."""
+    job = jobs[0]
+    simple = not job.trace and not isinstance(job.environment, (Delayed, Logged, PythonEnvironment))
+    if not simple or len(jobs) < LANES:
+        return list(jobs)
+    params = job.policy.resolve(job.environment.n_arms, job.told)
+    if not fit(params, job.environment.parameters(job.horizon)):
+        return list(jobs)
+    last = len(jobs) - len(jobs) % LANES
+    return [*(LaneJob(jobs[i : i + LANES]) for i in range(0, last, LANES)), *jobs[last:]]
+
+
+def prepare(group: Sequence[Job | LaneJob]) -> None:
+    """Compile what the replications of one policy need, or read it from disk."""
+    for one in {type(one): one for one in group}.values():
+        entry, arguments = one.kernel
+        entry.bind(*arguments)
