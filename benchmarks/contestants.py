@@ -54,9 +54,8 @@ def means(n_arms: int) -> np.ndarray:
 
 def table(n_arms: int, rounds: int) -> list[list[float]]:
     """Losses, one row per round, as Python floats; few rows, used again and again."""
-    rows = (
-        (np.random.default_rng(0).random((min(rounds, 2000), n_arms)) < means(n_arms)).astype(float).tolist()
-    )
+    count = min(rounds, 2000, max(20, 2_000_000 // n_arms))
+    rows = (np.random.default_rng(0).random((count, n_arms)) < means(n_arms)).astype(float).tolist()
     return [rows[t % len(rows)] for t in range(rounds)]
 
 
@@ -68,7 +67,7 @@ MOMENTS = (1, 2, 3, 10, 30, 100, 300, 1000, 1500, 2000)  # rounds whose p is com
 
 def whole_run(policy: bw.Policy, replications: int = 1, jobs: int = 1) -> Callable[[int, int], float]:
     def play(n_arms: int, rounds: int) -> float:
-        world = bw.environments.Bernoulli(means=means(n_arms).tolist())
+        world = bw.environments.Bernoulli(n_arms=n_arms, gap=0.2)
         start = time.perf_counter()
         bw.simulate(
             policy,
@@ -87,7 +86,7 @@ def whole_run(policy: bw.Policy, replications: int = 1, jobs: int = 1) -> Callab
 
 def traced(policy: bw.Policy, parts: list[Any], barrier: float = 0.0) -> Callable[[int], Iterator[Step]]:
     def steps(n_arms: int) -> Iterator[Step]:
-        world = bw.environments.Bernoulli(means=means(n_arms).tolist())
+        world = bw.environments.Bernoulli(n_arms=n_arms, gap=0.2)
         trace = bw.simulate(policy, world, horizon=2000, seed=1, trace=True).traces[0][0]
         for t in MOMENTS:
             yield Step(trace.p[t], trace.estimates[t], trace.rates[t], parts, barrier)

@@ -9,9 +9,9 @@ import bothworlds as bw
 from bothworlds.policies.base import init
 
 LONG_RUN = (
-    "import resource, sys, bothworlds as bw; world = bw.environments.Bernoulli(n_arms=10, gap=0.2); "
+    "import re, sys, bothworlds as bw; world = bw.environments.Bernoulli(n_arms=10, gap=0.2); "
     "bw.simulate(bw.TsallisINF(), world, horizon=int(sys.argv[1]), seed=1, jobs=1, checkpoints=[1]); "
-    "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])"
 )
 
 

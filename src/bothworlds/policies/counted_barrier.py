@@ -74,7 +74,7 @@ class CountedBarrier(Policy):
 
         γ_i^t = θ·√(1 + N_i),     N_i = how often arm i was pulled before round t,
 
-    which moves only for the arm that was pulled. From 256 arms on, the time of a round hardly depends on
+    which moves only for the arm that was pulled. From 400 arms on, the time of a round hardly depends on
     their number.
 
     *Why that is a fair exchange.* γ^t is known before round t and never decreases, which is what the paper's

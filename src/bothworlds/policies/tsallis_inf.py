@@ -27,7 +27,7 @@ class TsallisINF(Policy):
     * ``estimator="rv"``: γ_t = √t/2 and the reduced-variance estimator, with baseline ½ where p_i ≥ 16/t;
       about half the regret.
 
-    ``TsallisINF()`` is ``FTRL(Tsallis(0.5), log_barrier=0, theta=1, alpha=0.5)``. From 256 arms on, its time
+    ``TsallisINF()`` is ``FTRL(Tsallis(0.5), log_barrier=0, theta=1, alpha=0.5)``. From 400 arms on, its time
     per round hardly depends on their number: a million is fine. The distribution is the same to 1e-11; which
     arm a random number leads to is not.
 

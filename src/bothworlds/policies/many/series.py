@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
+from bothworlds._lanes import LANES, fill, load, store
 from bothworlds.policies.many.buckets import COARSE_UNITS, FINE_UNITS, REACH
 from bothworlds.policies.many.state import (
     AGE,
@@ -14,13 +16,14 @@ from bothworlds.policies.many.state import (
     COARSE,
     EMPTY,
     FINE,
+    FOUR,
     LOW,
     MOMENTS,
     NEARNESS,
+    SCRATCH,
     SERIES,
     SHIFT,
     SIZE,
-    SUMS,
     TERMS,
     UNIT,
     USED,
@@ -36,6 +39,16 @@ BINOMIAL = np.array(  # C(k+j−1, j) at j·POWERS + k
 
 
 @kernel
+def four_powers(base: float, scale: float, scalars: FloatArray) -> Any:
+    """scale·(1, base, base², base³) as a block."""
+    scalars[FOUR] = scale
+    scalars[FOUR + 1] = scale * base
+    scalars[FOUR + 2] = scale * (base * base)
+    scalars[FOUR + 3] = scale * (base * base * base)
+    return load(scalars, FOUR)
+
+
+@kernel
 def add_bucket(buckets: FloatArray, scalars: FloatArray, bucket: int, first_power: int) -> None:
     """Add what one bucket contributes to the series."""
     half = 0.5 * buckets[WIDTH + bucket]
@@ -46,21 +59,32 @@ def add_bucket(buckets: FloatArray, scalars: FloatArray, bucket: int, first_powe
     while size > NEGLIGIBLE and terms < TERMS:  # the farther away, the fewer terms count within the reach
         size *= REACH * scalars[UNIT] / distance
         terms += 1
-    for k in range(terms):
-        scalars[SUMS + k] = 0.0
-    power = buckets[SIZE + bucket] / COARSE_UNITS
-    row = first_power
-    for j in range(MOMENTS * bucket, MOMENTS * (bucket + 1)):
-        term = power * (buckets[COARSE + j] + buckets[FINE + j] / FINE_UNITS)
-        for k in range(terms):
-            scalars[SUMS + k] += BINOMIAL[row + k] * term
-        row += POWERS
-        power *= -half * inverse
-    step = scalars[UNIT] * inverse
-    power = whole_power(step, first_power)
-    for k in range(terms):
-        scalars[SERIES + k] += power * scalars[SUMS + k]
-        power *= step
+    ratio = -half * inverse
+    powers = four_powers(ratio, buckets[SIZE + bucket] / COARSE_UNITS, scalars)
+    fourth = (ratio * ratio) * (ratio * ratio)
+    first = MOMENTS * bucket
+    for j in range(0, MOMENTS, LANES):
+        moments = load(buckets, COARSE + first + j) + load(buckets, FINE + first + j) * (1.0 / FINE_UNITS)
+        store(scalars, SCRATCH + j, moments * powers)
+        powers = powers * fourth
+    add_terms(scalars, first_power, terms, scalars[UNIT] * inverse)
+
+
+@kernel
+def add_terms(scalars: FloatArray, first_power: int, terms: int, step: float) -> None:
+    """The binomials times the moments, which are in the scratch, for so many terms, or up to three more."""
+    scale = whole_power(step, first_power)
+    for k in range(0, terms, LANES):
+        even, odd = fill(0.0), fill(0.0)
+        row = first_power + k
+        for j in range(SCRATCH, SCRATCH + MOMENTS, 2):
+            even = even + load(BINOMIAL, row) * scalars[j]
+            odd = odd + load(BINOMIAL, row + POWERS) * scalars[j + 1]
+            row += 2 * POWERS
+        sums = even + odd
+        at = SERIES + k
+        store(scalars, at, load(scalars, at) + sums * four_powers(step, scale, scalars))
+        scale *= (step * step) * (step * step)
 
 
 @kernel

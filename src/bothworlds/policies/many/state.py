@@ -13,7 +13,7 @@ import numpy as np
 from bothworlds._jit import FloatArray, generic, kernel
 
 TOUCHED_ARMS = 64  # a round takes the time of one that touches so many
-MANY_ARMS = 256  # from here on faster than passes over all arms: measured in docs/benchmarks.md
+MANY_ARMS = 400  # from here on faster than passes over all arms: measured in docs/benchmarks.md
 
 # --- arms: what is known of one arm stands side by side, so that it is one access to the memory ---
 LOSS = 0  # cumulative estimated loss minus the whole number scalars[OFFSET]
@@ -57,8 +57,9 @@ EPOCH = 10  # number of restarts so far
 HORIZON = 11  # T, or T_k of the segment
 SERIES = 12  # Σ b_i·(UNIT/(L_i − CENTRE))^k for TERMS successive k
 TERMS = 16
-SUMS = SERIES + TERMS  # scratch, for as many terms
-N_SCALARS = SUMS + TERMS
+SCRATCH = SERIES + TERMS  # for the moments of one bucket
+FOUR = SCRATCH + MOMENTS  # for four numbers
+N_SCALARS = FOUR + 4
 
 
 class ManyArmsState(NamedTuple):
