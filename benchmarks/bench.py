@@ -33,17 +33,27 @@ BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make
 ARMS = (10, 100, 1000, 100_000, 1_000_000)
 SLICE = 0.15  # seconds that one measurement takes, about
 REPEATS = 5
+FEW = 20  # rounds that only set up
+
+
+def seconds(contestant: Contestant, n_arms: int, rounds: int) -> float:
+    """Of so many rounds; from 100,000 arms on without setting up, which takes as long as many rounds."""
+    whole = contestant.play(n_arms, rounds)
+    return (
+        whole if n_arms < 10**5 else max(whole - contestant.play(n_arms, FEW), 1e-9) * rounds / (rounds - FEW)
+    )
 
 
 def rounds_for(contestant: Contestant, n_arms: int) -> int:
     """As many rounds as fill a slice; the first trial also compiles."""
-    rounds = 20
-    contestant.play(n_arms, rounds)
-    wanted = SLICE if n_arms < 10**5 else 10 * SLICE  # setting up so many arms should not show
+    rounds = 2 * FEW
+    contestant.play(n_arms, FEW)
+    if n_arms >= 10**5:
+        return 10**6 if contestant.many_arms else 3 * 10**8 // n_arms
     while True:
-        seconds = contestant.play(n_arms, rounds)
-        if seconds > wanted / 4 or rounds > 10**7:
-            return max(20, int(rounds * wanted / max(seconds, 1e-9)))
+        took = contestant.play(n_arms, rounds)
+        if took > SLICE / 4 or rounds > 10**7:
+            return max(2 * FEW, int(rounds * SLICE / took))
         rounds *= 4
 
 
@@ -53,16 +63,20 @@ def measure(contestants: list[Contestant], repeats: int) -> dict[tuple[str, int]
     for contestant in contestants:
         for n_arms in ARMS:
             if n_arms <= contestant.most:
-                print(f"\r{contestant.name}, K={n_arms}".ljust(90), end="", file=sys.stderr, flush=True)
+                say(f"{contestant.name}, K={n_arms}")
                 todo.append((contestant, n_arms, rounds_for(contestant, n_arms)))
     best: dict[tuple[str, int], float] = {}
     for turn in range(repeats):
-        print(f"\rturn {turn + 1} of {repeats}".ljust(90), end="", file=sys.stderr, flush=True)
+        say(f"turn {turn + 1} of {repeats}")
         for contestant, n_arms, rounds in todo:
             key = contestant.name, n_arms
-            best[key] = min(best.get(key, math.inf), 1e6 * contestant.play(n_arms, rounds) / rounds)
-    print("\r".ljust(91) + "\r", end="", file=sys.stderr)
+            best[key] = min(best.get(key, math.inf), 1e6 * seconds(contestant, n_arms, rounds) / rounds)
     return best
+
+
+def say(text: str) -> None:
+    """What is going on, on one line."""
+    print(f"\r{text}".ljust(90), end="", file=sys.stderr, flush=True)
 
 
 def exact(at: Step) -> np.ndarray:
@@ -111,7 +125,7 @@ def speed_table(contestants: list[Contestant], best: dict[tuple[str, int], float
     lines = [f"| µs per round | {heads} | error of p, K=10 | K=100 |", "|---|" + "---|" * (2 * len(ARMS) + 2)]
     for contestant in contestants:
         cells = [number(best.get((contestant.name, n)), best.get((reference, n))) for n in ARMS]
-        print(f"\rerror of {contestant.name}".ljust(90), end="", file=sys.stderr, flush=True)
+        say(f"error of {contestant.name}")
         errors = [worst_error(contestant, n_arms) for n_arms in (10, 100)]
         lines.append(f"| {contestant.name} | " + " | ".join([*cells, *errors]) + " |")
     return lines
@@ -162,7 +176,8 @@ def main() -> None:
     lines += speed_table(contestants, measure(contestants, options.repeats))
     lines += ["", *(f"- {reason}" for reason in absent)]
     lines += ["", "**Memory**", "", *memory_table(), "", "**Start-up**", "", *startup_table()]
-    print("\n".join(lines))
+    say("")
+    print("\n" + "\n".join(lines))
     if not options.print:
         paste(lines)
 

@@ -168,7 +168,7 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     from llvmlite import ir  # type: ignore[import-untyped]  # noqa: PLC0415
     from numba.core import cgutils, types  # noqa: PLC0415
     from numba.core.typing.templates import AbstractTemplate, infer_global, signature  # noqa: PLC0415
-    from numba.extending import intrinsic, lower_builtin, models, overload, register_model  # noqa: PLC0415
+    from numba.extending import lower_builtin, models, register_model  # noqa: PLC0415
 
     number = types.float64
     vector = ir.VectorType(ir.DoubleType(), LANES)
@@ -223,30 +223,18 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     arithmetic(operator.truediv, "fdiv")
 
     def provide(function: Any, result: Any, lower: Any) -> None:
-        """``function`` as compiled code: arguments are blocks, floats, an array, an index."""
+        """``function`` as compiled code, without a call: arguments are blocks, floats, an array, an index."""
 
-        @intrinsic  # type: ignore[untyped-decorator]
-        def emit(typing_context: Any, arguments: Any) -> Any:
-            kinds = arguments.types
+        @infer_global(function)
+        class _(AbstractTemplate):  # type: ignore[misc]
+            def generic(self, args: Any, kws: Any) -> Any:
+                return signature(
+                    result, *(types.intp if isinstance(kind, types.Integer) else kind for kind in args)
+                )
 
-            def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-                parts = [builder.extract_value(args[0], k) for k in range(len(kinds))]
-                parts = [
-                    context.cast(builder, part, kind, types.intp) if isinstance(kind, types.Integer) else part
-                    for part, kind in zip(parts, kinds, strict=True)
-                ]
-                return lower(context, builder, kinds, parts)
-
-            return result(arguments), generate
-
-        count = function.__code__.co_argcount
-        bodies = {
-            1: lambda a: emit((a,)),
-            2: lambda a, b: emit((a, b)),
-            3: lambda a, b, c: emit((a, b, c)),
-            4: lambda a, b, c, d: emit((a, b, c, d)),
-        }
-        overload(function, jit_options={"_nrt": False}, strict=False)(lambda *_: bodies[count])
+        @lower_builtin(function, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return lower(context, builder, sig.args, args)
 
     def lower_store(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         (value,) = widen(builder, kinds[2:], args[2:])

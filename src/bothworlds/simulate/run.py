@@ -23,7 +23,8 @@ from bothworlds.simulate.result import Run
 from bothworlds.simulate.trace import Trace
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
-WORK = 200_000  # … and rounds times arms: how long Ctrl-C takes
+WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
+PYTHON_WORK = 200_000  # the same for worlds written in Python, whose bits depend on it
 TRACE_LIMIT = 4e9  # bytes
 
 
@@ -164,7 +165,7 @@ def block_of(environment: Environment, block: int | None, policy: Policy, told: 
         block = _check.integer("block", block, at_least=1)
     if isinstance(inner(environment), PythonEnvironment):
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
-        return max(16, min(BLOCK, WORK // n_arms))
+        return max(16, min(BLOCK, PYTHON_WORK // n_arms))
     touched_arms = getattr(policy.resolve(n_arms, told), "touched_arms", n_arms)
     return block or max(16, min(BLOCK, WORK // touched_arms))
 

@@ -18,6 +18,7 @@ from bothworlds.simplex.steps.base import (
     carries,
     one_rate,
 )
+from bothworlds.simplex.steps.closed import ShannonClosedStep, TsallisClosedStep
 from bothworlds.simplex.steps.log_barrier import LogBarrierStep
 from bothworlds.simplex.steps.root_tsallis import HalfTsallisStep, TwoThirdsTsallisStep
 
@@ -37,6 +38,10 @@ def choose(regularizer: Any, log_barrier: float, one_rate_for_all: bool, n_arms:
         return HalfTsallisStep()
     if isinstance(regularizer, TsallisParameters) and simple and regularizer.beta == 2.0 / 3.0:
         return TwoThirdsTsallisStep()
+    if isinstance(regularizer, TsallisParameters):
+        return TsallisClosedStep()
+    if isinstance(regularizer, ShannonParameters):
+        return ShannonClosedStep()
     return GeneralStep()
 
 
@@ -49,7 +54,9 @@ __all__ = [
     "HalfTsallisStep",
     "LogBarrierStep",
     "ShannonBarrierStep",
+    "ShannonClosedStep",
     "TsallisBarrierStep",
+    "TsallisClosedStep",
     "TwoThirdsTsallisStep",
     "advance",
     "carries",
