@@ -52,6 +52,19 @@ def test_threefry_gives_the_published_answers(key, counter, answer):
     assert draws.threefry(key, counter) == answer
 
 
+@pytest.mark.parametrize("path", [(), (0, 3), (2**70,)])
+def test_blocks_of_uniforms_have_the_bits_of_numpy(path):
+    blocks, numpy = rng.Uniforms(7, *path), rng.stream(7, *path)
+    for shape in [(1,), (2,), (3,), (4,), (5,), (0,), (40, 3), (7, 1), (6,), (64,), (1,)]:
+        np.testing.assert_array_equal(blocks.draw(*shape), numpy.random(shape))
+
+
+def test_words_of_64_bits():
+    top = 2**64 - 1
+    assert rng.plus(top, 5) == 4
+    assert rng.times(top, top) == (top - 1, 1)
+
+
 def test_expand_is_the_same_compiled_in_python_and_in_the_oracle():
     numbers = np.random.default_rng(0)
     for uniform in [0.0, 0.5, 1 - 2.0**-53, *numbers.random(20)]:

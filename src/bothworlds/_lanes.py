@@ -232,7 +232,7 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
                     result, *(types.intp if isinstance(kind, types.Integer) else kind for kind in args)
                 )
 
-        @lower_builtin(function, types.VarArg(types.Any))  # type: ignore[untyped-decorator]
+        @lower_builtin(function, types.VarArg(types.Any))  # type: ignore[attr-defined, untyped-decorator]
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             return lower(context, builder, sig.args, args)
 

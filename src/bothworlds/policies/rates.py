@@ -17,7 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds._lanes import LANES, exp_of, fill, first, load, log_of, most, store, whole
+from bothworlds._lanes import LANES, exp_of, fill, first, load, log_of, most, root, store, whole
 from bothworlds.policies.ftrl_state import HORIZON, ROUND, FTRLState
 
 KNOWN = 0
@@ -113,6 +113,20 @@ def accumulate(
         accumulate_powers(power, clip, weight, p, sums)
 
 
+@kernel(inline=True)
+def advance_linear(
+    theta: float, clip: float, weight: float, p: FloatArray, sums: FloatArray, rates: FloatArray
+) -> None:
+    """Sums and rates for α = 0, the log-barrier's, in one pass."""
+    for i in range(0, whole(p.size), LANES):
+        block = load(sums, i) + weight * most(load(p, i), clip)
+        store(sums, i, block)
+        store(rates, i, theta * root(1.0 + block))
+    for i in range(whole(p.size), p.size):
+        sums[i] += weight * max(p[i], clip)
+        rates[i] = theta * math.sqrt(1.0 + sums[i])
+
+
 class CommonRateParameters(NamedTuple):
     """γ = θ·√t for all arms, or θ if it does not grow: the rates above for α = ½. T plays no part."""
 
@@ -147,11 +161,15 @@ def _(rate: RateParameters, state: FTRLState) -> None:
 def _(rate: RateParameters, state: FTRLState, observe: int, error: float) -> float:
     t = state.scalars[ROUND]
     horizon = state.scalars[HORIZON]
-    weight = 4.0 * error**2 if rate.error_weighted else 1.0
-    accumulate(rate, t, horizon, weight, state.p, state.sums)
     if rate.schedule == RESTARTS and t + 1.0 > horizon:
         return float(horizon * horizon)
+    weight = 4.0 * error**2 if rate.error_weighted else 1.0
     theta = coefficient(rate, t + 1.0, horizon, state.rates.size)
+    if rate.growing and rate.alpha == 0.0:
+        clip = 1.0 / t if rate.schedule == RUNNING else 1.0 / horizon
+        advance_linear(theta, clip, weight, state.p, state.sums, state.rates)
+        return ON
+    accumulate(rate, t, horizon, weight, state.p, state.sums)
     for i in range(state.rates.size):
         state.rates[i] = theta * math.sqrt(1.0 + state.sums[i])
     return ON

@@ -71,7 +71,7 @@ class Job:
         kept = np.full((self.marks.size, N_KEPT), np.nan)
         kept_p = np.full((self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan)
         record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
-        randoms = [rng.stream(self.seed, stream, self.replication) for stream in range(4)]
+        randoms = self.randoms()
         arguments = self.arguments(kept, kept_p, record)
         for before in range(0, self.horizon, self.block):
             if stop.is_set():
@@ -121,13 +121,18 @@ class Job:
         """Uniforms of the world per round, without that of the delay: at least one."""
         return max(1, inner(self.environment).draws)
 
+    def randoms(self) -> list[Any]:
+        """The streams of this replication: uniforms, but a whole generator for a world written in Python."""
+        kinds = [rng.stream if stream == PYTHON_STREAM else rng.Uniforms for stream in range(4)]
+        return [kind(self.seed, stream, self.replication) for stream, kind in enumerate(kinds)]
+
     def fill(self, arguments: dict[str, Any], randoms: list[Any], before: int, rounds: int) -> None:
         """The random numbers (and, for a world written in Python, the losses) of the next block."""
         arguments["before"] = before
-        arguments["policy_uniforms"] = randoms[POLICY_STREAM].random((rounds, self.policy.draws))
-        uniforms = randoms[WORLD_STREAM].random((rounds, self.columns))
+        arguments["policy_uniforms"] = randoms[POLICY_STREAM].draw(rounds, self.policy.draws)
+        uniforms = randoms[WORLD_STREAM].draw(rounds, self.columns)
         if isinstance(self.environment, Delayed):  # a stream of its own: the losses are those of the base
-            uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].random((rounds, 1))])
+            uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].draw(rounds, 1)])
         arguments["world_uniforms"] = uniforms
         base = inner(self.environment)
         if isinstance(base, PythonEnvironment):
@@ -156,7 +161,7 @@ class LaneJob:
         arguments = self.arguments(job.marks.size)
         streams = (POLICY_STREAM, WORLD_STREAM)
         randoms = [
-            [rng.stream(one.seed, stream, one.replication) for one in self.singles] for stream in streams
+            [rng.Uniforms(one.seed, stream, one.replication) for one in self.singles] for stream in streams
         ]
         done = 0
         for before in range(0, job.horizon, job.block):
@@ -166,7 +171,7 @@ class LaneJob:
             uniforms = np.empty((LANES, rounds)), np.empty((LANES, rounds, job.columns))
             for generators, out in zip(randoms, uniforms, strict=True):
                 for generator, row in zip(generators, out, strict=True):
-                    generator.random(out=row)
+                    generator.fill(row)
             arguments["policy_uniforms"], arguments["world_uniforms"] = uniforms
             arguments["before"] = before
             if play_lanes.compiled(*arguments.values()) != COMPLETE:

@@ -3,10 +3,13 @@
 *Step.* F(λ) = S1 with S_m = Σ c_i·y_i^{−m}. 1/F is concave, and linear for equal arms; Newton on it, with its
 second-order term, is  d + (S2/S1 − S3/S2)·d²,  d = S1·(1 − S1)/S2.
 
-*Passes.* All c_i change in every round, so nothing is carried but λ: a first pass at the old λ, where the
-step is from, and a second one that verifies it. Above the upper end of the bracket, λ = min(L_i − c_i),
-where some p_i = 1 and F ≥ 1, the search goes on from that end, from where Newton on 1/F descends to the root
-without leaving the bracket.
+*Predict.* S2 and S3 of the last solution are carried, and corrected for the one loss that has changed. All
+c_i grow in every round, by a little that itself changes slowly: S1 is corrected by as much as they were
+seen to add to it so far (``TREND``). Where several losses have changed, the first pass is at the old λ.
+
+*Verify.* A pass computes r_i = 1/y_i and the S where the prediction led. Above the upper end of the bracket,
+λ = min(L_i − c_i), where some p_i = 1 and F ≥ 1, the search goes on from that end, from where Newton on 1/F
+descends to the root without leaving the bracket.
 
 *Finish.* As for ½-Tsallis entropy: 1/(y − dx) = r·(1 + u + u² + …), u = r·dx.
 """
@@ -22,14 +25,22 @@ from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.steps.base import (
     CANCELLATION,
     MULTIPLIER,
+    N_CARRIED,
     NEAR,
     PASSES,
     SLACK,
     SUM_TOLERANCE,
     TOTAL,
     advance,
+    carries,
     cold,
 )
+
+# what is carried: S2, S3, and by how much the rates alone increase S1 in a round
+SLOPE = N_CARRIED
+CURVE = N_CARRIED + 1
+TREND = N_CARRIED + 2
+MOST_TREND = 1e-2  # a larger one is due to a loss
 
 
 class LogBarrierStep(NamedTuple):
@@ -91,6 +102,18 @@ def finish(rates: FloatArray, log_barrier: float, dx: float, r: FloatArray) -> f
     return total
 
 
+@kernel(inline=True)
+def third_order(s1: float, s2: float, s3: float) -> float:
+    """The step of λ towards F = 1."""
+    d = s1 * (1.0 - s1) / s2
+    return d + (s2 / s1 - s3 / s2) * (d * d)
+
+
+@carries.register(LogBarrierStep)
+def _(step: LogBarrierStep, n_arms: int) -> int:
+    return N_CARRIED + 3
+
+
 @advance.register(LogBarrierStep, inline=True)
 def _(
     step: LogBarrierStep,
@@ -104,20 +127,34 @@ def _(
     before: float,
     drift: float,
 ) -> int:
-    shift = carried[MULTIPLIER] + drift
-    for _ in range(PASSES):
+    shift = carried[MULTIPLIER]
+    trend = carried[TREND]
+    if moved >= 0 and carried[SLOPE] > 0.0:
+        c = rates[moved] + log_barrier
+        old, new = 1.0 / (before - shift), 1.0 / (losses[moved] - shift)
+        s1 = 1.0 + trend + c * (new - old)
+        s2 = carried[SLOPE] + c * (new * new - old * old)
+        s3 = carried[CURVE] + c * (new * new * new - old * old * old)
+        shift += third_order(s1, s2, s3)
+    else:
+        shift += drift
+    for count in range(PASSES):
         s1, s2, s3, closest, space = invert(losses, rates, log_barrier, shift, p)
         if not (closest > 0.0 and space >= -SLACK * closest):  # beyond the upper end, or NaN
             shift += space
             continue
-        d = s1 * (1.0 - s1) / s2
-        dx = d + (s2 / s1 - s3 / s2) * (d * d)
+        if count == 0:
+            trend += 0.5 * (s1 - 1.0)  # half of what was seen: the rest may be due to the loss
+        dx = third_order(s1, s2, s3)
         shift += dx
         if abs(dx) <= NEAR * closest:
             total = finish(rates, log_barrier, dx, p)
             if abs(total - 1.0) <= SUM_TOLERANCE and abs(shift) <= CANCELLATION * closest:
                 carried[MULTIPLIER] = shift
                 carried[TOTAL] = total
+                carried[SLOPE] = s2 + 2.0 * s3 * dx
+                carried[CURVE] = s3
+                carried[TREND] = min(max(trend, 0.0), MOST_TREND)
                 return CONVERGED
             break
     return cold(step, regularizer, losses, rates, log_barrier, carried, p)
