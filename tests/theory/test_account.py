@@ -255,7 +255,7 @@ def test_bad_input(changed, message):
 
 @pytest.mark.usefixtures("interpreted")
 def test_arms_without_probability_take_no_part():
-    """Shannon entropy without a barrier would underflow: the identities hold all the same, with finite terms."""
+    """Shannon entropy without a barrier would underflow: the identities hold, with finite terms."""
     policy = light(bw.Shannon(), 0.002, 0.5, 0.0)
     a = play(policy, arms=[0, 1, 1, 1], losses=[1.0, 0.0, 1.0, 0.5], optimal=[1])
     assert (a.p[1:-1, 0] < 1e-300).all()
