@@ -6,9 +6,10 @@
 >>> bandit.update(pull, reward=1.0)
 """
 
+import importlib as _importlib
 import typing as _typing
 
-from bothworlds import environments, errors, policies, theory
+from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
 from bothworlds.errors import BothworldsError
@@ -52,6 +53,7 @@ from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulate import Run, Trace, replay, simulate
 
 if _typing.TYPE_CHECKING:
+    from bothworlds import theory
     from bothworlds.report.study import Study
 
 __all__ = [
@@ -109,7 +111,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _typing.Any:
-    """``Study`` needs the extra ``lab``, so it is imported when asked for."""
+    """Imported when asked for: ``theory`` to save time, and ``Study``, which needs the extra ``lab``."""
+    if name == "theory":
+        return _importlib.import_module("bothworlds.theory")
     if name == "Study":
         from bothworlds.report.study import Study  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from scipy import stats
 import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.policies.base import act_once, init, update_once
-from bothworlds.policies.beta import probability_of_smallest
+from bothworlds.policies.beta import NODES, WEIGHTS, probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
 from bothworlds.variates import sample_beta
 from oracle import stochastic as oracle
@@ -27,6 +27,12 @@ def fill(a, b, uniforms, out):
 @entry
 def smallest(a, b, out):
     probability_of_smallest(a, b, out)
+
+
+def test_nodes_of_gauss():
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    np.testing.assert_allclose(2.0 * NODES - 1.0, nodes, rtol=1e-14)
+    np.testing.assert_allclose(2.0 * WEIGHTS, weights, rtol=1e-13)
 
 
 def probabilities(ones, zeros):

@@ -12,15 +12,31 @@ from bothworlds.policies.kl import kl_lower
 N_NODES = 16
 
 
+def _legendre(x: FloatArray, degree: int) -> FloatArray:
+    """P_0 … P_degree at x, in columns."""
+    values = [np.ones_like(x), x]
+    for n in range(1, degree):
+        values.append(((2 * n + 1) * x * values[n] - n * values[n - 1]) / (n + 1))
+    return np.column_stack(values)
+
+
 def _gauss() -> tuple[FloatArray, FloatArray, FloatArray]:
     """Gauss–Legendre nodes and weights on [0, 1], and the integrals from 0 to each node.
 
     Row k of the matrix integrates from 0 to node k the polynomial through the values at the nodes: with
     Legendre polynomials P_n on [−1, 1] its coefficients are (2n+1)/2·Σ_m w_m P_n(x_m) f_m, and
     ∫_{−1}^x P_n = (P_{n+1}(x) − P_{n−1}(x))/(2n+1).
+
+    (Not by ``numpy.polynomial``, which takes as long to import as half of this package.)
     """
-    x, w = np.polynomial.legendre.leggauss(N_NODES)
-    values = np.polynomial.legendre.legvander(x, N_NODES)
+    n = N_NODES
+    x = -np.cos(np.pi * (np.arange(n) + 0.75) / (n + 0.5))
+    for _ in range(6):  # Newton's method from Tricomi's guess
+        values = _legendre(x, n)
+        slope = n * (values[:, n - 1] - x * values[:, n]) / (1.0 - x**2)
+        x = x - values[:, n] / slope
+    w = 2.0 / ((1.0 - x**2) * slope**2)
+    values = _legendre(x, n)
     orders = np.arange(1, N_NODES)
     integrals = np.empty((N_NODES, N_NODES))
     integrals[:, 0] = x + 1.0
