@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -54,6 +55,18 @@ def test_from_an_empty_folder_to_a_report(folder):
     again = call("report", "small", "--figures")
     assert "Figures: small/figures" in again
     assert {path.suffix for path in (folder / "small/figures").iterdir()} >= {".svg", ".pdf", ".png"}
+
+
+def test_one_of_a_kind_is_not_plural(folder, capfd):
+    text = SMALL.replace('[[policy]]\nkind = "ucb1"\n', "").replace("replications = 2", "replications = 1")
+    (folder / "one.toml").write_text(text)
+    said = call("check", "one.toml") + call("run", "one.toml", "--jobs", "1") + capfd.readouterr().err
+    said += (folder / "one/report.html").read_text(encoding="utf-8").partition('id="data"')[0]
+    said = re.sub(r"<[^>]*>", "", said) + repr(bw.Study.load("one"))
+    assert "1 cell × 1 replication," in said
+    assert "1 chunk played" in said
+    nouns = "policies|environments|worlds|cells|chunks|replications|threads|cores|kernels"
+    assert re.findall(rf"(?<![\d,.])1 (?:{nouns})\b", said) == []
 
 
 def test_tables_and_report_may_be_left_out(folder):

@@ -133,7 +133,7 @@ def test_methods_tell_how_to_reproduce(reader):
 def test_a_partial_study_says_so(tmp_path):
     study = Study.load(write_store(tmp_path / "out", replications=4, checkpoints=20, missing={0, 1, 4, 5}))
     told = " ".join(parse(page(study)).text)
-    assert f"not complete. The store has {study.status}; 7 of 40 cells have no result yet." in told
+    assert f"not complete. The store has {study.status}; 7 of 40 cells are without a result yet." in told
 
 
 def test_one_policy_in_one_world_without_probabilities(tmp_path):

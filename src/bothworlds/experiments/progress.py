@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
+from bothworlds._words import counted
 from bothworlds.experiments.chunk import About
 from bothworlds.experiments.plan import Job
 
@@ -104,9 +105,8 @@ class Display:
             self._bar.update(self._bar.task_ids[0], completed=100.0 * share, chunks=done, left=then)
         elif time.monotonic() - self._line >= LINE_SECONDS:
             self._line = time.monotonic()
-            self.say(
-                f"{100 * share:3.0f}%  {done} of {self._total} chunks, {clock(self.elapsed)} so far, {then}"
-            )
+            chunks = f"{done} of {counted(self._total, 'chunk')}"
+            self.say(f"{100 * share:3.0f}%  {chunks}, {clock(self.elapsed)} so far, {then}")
 
     def __enter__(self) -> Display:
         return self
@@ -125,7 +125,7 @@ def _bar(total: int) -> Any:
     bar = progress.Progress(
         progress.BarColumn(),
         progress.TaskProgressColumn(),
-        progress.TextColumn(f"{{task.fields[chunks]}} of {total} chunks"),
+        progress.TextColumn(f"{{task.fields[chunks]}} of {counted(total, 'chunk')}"),
         progress.TimeElapsedColumn(),
         progress.TextColumn("{task.fields[left]}"),
         console=console.Console(stderr=True),

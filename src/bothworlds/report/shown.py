@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bothworlds._words import counted
 from bothworlds.report.frames import WEIGHTS, at_largest_horizon
 from bothworlds.report.scores import MINIMAX
 
@@ -239,7 +240,7 @@ def scorecard(study: Study) -> Shown:
     numbers = (False, *[True] * (len(header) - 1))
     notes = _notes(set(card.columns), minimax) + incomplete(study)
     horizon = int(scores["horizon"].max())
-    title = f"{study.title}: {TITLES['scorecard']} after {horizon:,} rounds"
+    title = f"{study.title}: {TITLES['scorecard']} after {counted(horizon, 'round')}"
     return Shown(title, header, rows, numbers, notes, styles)
 
 
