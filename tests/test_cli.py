@@ -118,6 +118,10 @@ def test_mistakes_are_raised_for_main_to_explain(folder):
     assert "gapp" in str(caught.value)
     with pytest.raises(InvalidArgument, match="--jobs is for this machine"):
         call("run", "small.toml", "--jobs", "2", "--cluster", "tcp://localhost:1")
+    for word in ("foo", "threads"):
+        with pytest.raises(InvalidArgument, match=f"--cluster must be the address .* got '{word}'"):
+            call("run", "small.toml", "--cluster", word)
+    assert not (folder / "small").exists()
     with pytest.raises(BothworldsError, match="nowhere"):
         call("report", "nowhere")
 

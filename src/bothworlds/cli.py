@@ -131,6 +131,11 @@ def run(
 
     if jobs is not None and cluster is not None:
         raise InvalidArgument("--jobs is for this machine and --cluster for another; give one of them")
+    if cluster is not None and "://" not in cluster:
+        raise InvalidArgument(
+            f"--cluster must be the address of a dask scheduler such as tcp://host:8786, got {cluster!r}; "
+            "`dask scheduler` prints it, and without --cluster the study is run on this machine"
+        )
     experiment = read(file)
     folder = folder or Path(file.stem)
     command = ["bothworlds", *sys.argv[1:]]
