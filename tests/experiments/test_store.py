@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import DifferentStudy, StoreError, StoreInUse
+from bothworlds.errors import DifferentStudy, SpecError, StoreError, StoreInUse
 from bothworlds.experiments.run import run_study
+from bothworlds.experiments.spec import read
 from bothworlds.experiments.store import Store
 from bothworlds.experiments.writer import StoreWriter
 from studies import chunk_names, environment, manifest, parse, rows, small_chunks, study, text
@@ -178,6 +179,29 @@ def test_titles_and_labels_may_change(folder):
     assert found["title"] == "Another title"
     assert found["policies"][1]["label"] == "the optimist"
     assert (folder / "experiment.toml").read_text() == other
+
+
+def test_the_copy_of_the_file_finds_the_data_of_the_original(tmp_path):
+    home, out = tmp_path / "home", tmp_path / "out"
+    home.mkdir()
+    (home / "losses.csv").write_text("0,1,1\n" * 60)
+    (home / "study.toml").write_text(
+        text(after='[[environment]]\nkind = "loss-table"\npath = "losses.csv"\n')
+    )
+    first = read(home / "study.toml")
+    StoreWriter(out, first).close()
+    again = read(out / "experiment.toml")
+    assert again.environments == first.environments
+    assert again.folder == first.folder == str(home)  # so that a copy of the copy finds them too
+    StoreWriter(out, again).close()
+    assert read(out / "experiment.toml").environments == first.environments
+    (home / "losses.csv").rename(out / "losses.csv")  # what is beside the copy comes first
+    assert read(out / "experiment.toml").meaning() == first.meaning()
+    (out / "losses.csv").unlink()
+    with pytest.raises(
+        SpecError, match=f"copy of an experiment from {home}, and losses.csv is not there either"
+    ):
+        read(out / "experiment.toml")
 
 
 # --- damage ---------------------------------------------------------------------------------------------

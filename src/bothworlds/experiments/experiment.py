@@ -133,6 +133,9 @@ class Experiment:
     packages: dict[str, str] = field(default_factory=dict)
     """Installed packages that registered a kind which this study uses, with their versions."""
 
+    folder: str = ""
+    """Where the file is that describes it: what the paths in it are relative to."""
+
     def cells(self) -> tuple[Cell, ...]:
         """All cells: by environment, then horizon, then policy."""
         return tuple(

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 from bothworlds.errors import StoreError
 from bothworlds.experiments import chunk
+from bothworlds.experiments.places import MANIFEST
 from bothworlds.experiments.plan import Job
 
 FORMAT = 1
-MANIFEST = "manifest.json"
 KEYS = {"version", "sources", "fingerprint", "meaning", "title", "seed", "replications", "record"} | {
     *("tell_horizon", "policies", "environments", "cells", "chunks", "runs")
 }

@@ -17,8 +17,9 @@ from bothworlds import _lock, statefile
 from bothworlds.errors import DifferentStudy, StoreError, StoreInUse
 from bothworlds.experiments import chunk, provenance
 from bothworlds.experiments.compare import differences
+from bothworlds.experiments.places import MANIFEST
 from bothworlds.experiments.plan import nominal_costs, plan
-from bothworlds.experiments.store import FORMAT, MANIFEST, Store, number_of, read_manifest
+from bothworlds.experiments.store import FORMAT, Store, number_of, read_manifest
 
 if TYPE_CHECKING:
     from bothworlds.experiments.experiment import Experiment
@@ -224,6 +225,7 @@ def describe(
         "meaning": meaning,
         "title": experiment.title,
         "description": experiment.description,
+        "folder": experiment.folder,
         "seed": experiment.seed,
         "replications": experiment.replications,
         "record": list(experiment.record),
