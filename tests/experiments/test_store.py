@@ -17,6 +17,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.errors import DifferentStudy, SpecError, StoreError, StoreInUse
+from bothworlds.experiments import provenance
 from bothworlds.experiments.run import run_study
 from bothworlds.experiments.spec import read
 from bothworlds.experiments.store import Store
@@ -100,7 +101,7 @@ def test_nan_after_the_end_of_a_log(tmp_path):
 def test_manifest(folder):
     found = manifest(folder)
     assert found["title"] == "A small study"
-    assert found["fingerprint"] == study(replications=2).fingerprint()
+    assert found["fingerprint"] == study(replications=2).fingerprint(provenance.identity())
     assert found["meaning"] == study(replications=2).meaning()
     assert [entry["repr"] for entry in found["policies"]] == ["TsallisINF()", "UCB1()"]
     assert [entry["n_arms"] for entry in found["environments"]] == [3, 4]
@@ -299,6 +300,23 @@ def test_a_run_killed_before_its_manifest_is_begun_again(tmp_path):
     (tmp_path / "lock").touch()
     (tmp_path / ".manifest.json.abc.tmp").write_text("{")
     assert run(study(), tmp_path).chunks_run == 1
+
+
+@pytest.mark.parametrize("key", ["bothworlds", "sources"])
+def test_without_a_manifest_chunks_of_another_version_are_moved_aside(folder, monkeypatch, capsys, key):
+    here = provenance.identity()
+    whole, names = rows(folder), chunk_names(folder)
+    (folder / "manifest.json").unlink()
+    assert run(study(replications=2), folder).chunks_run == 0  # those of this one are good
+    (folder / "manifest.json").unlink()
+    monkeypatch.setattr(provenance, "identity", lambda: here | {key: "other"})
+    summary = run_study(study(replications=2), folder, jobs=1)
+    assert (summary.chunks_run, summary.chunks_set_aside) == (8, 8)
+    assert sorted(file.name for file in (folder / "aside").iterdir()) == names
+    said = capsys.readouterr().err
+    assert said.count("another bothworlds played it; moved to") == 3
+    assert "… and 5 more chunks in the same way" in said
+    assert rows(folder) == whole
 
 
 # --- refusals -------------------------------------------------------------------------------------------

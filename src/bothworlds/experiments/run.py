@@ -23,6 +23,7 @@ from bothworlds.experiments.progress import Display, Pace, clock
 from bothworlds.experiments.work import make_work
 from bothworlds.experiments.writer import StoreWriter
 
+FEW = 3  # chunks that are told one by one
 TICK = 0.5  # seconds between two looks at the clock
 
 
@@ -112,8 +113,10 @@ def run_study(
     with StoreWriter(out, experiment) as store:
         missing = [number for number in range(len(store.plan)) if number not in store.done]
         with Display(len(store.plan), enabled=progress) as display:
-            for path, reason in store.set_aside:
-                display.say(f"a chunk was damaged: {reason}; moved to {path}, it is played again")
+            for path, reason in store.set_aside[:FEW]:
+                display.say(f"a chunk cannot be used: {reason}; moved to {path}, it is played again")
+            if len(store.set_aside) > FEW:
+                display.say(f"… and {counted(len(store.set_aside) - FEW, 'more chunk')} in the same way")
             if not missing:
                 there = some_are(len(store.done), len(store.plan), "chunk")
                 display.say(f"nothing to play: {there} in {store.path} already")

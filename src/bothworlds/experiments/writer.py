@@ -32,8 +32,8 @@ class StoreWriter(Store):
     """The folder of a study, opened for a run: locked, checked, and free of what a killed run left behind.
 
     A new folder is made; one that holds the same study is continued; any other is refused and stays as it
-    was. ``done`` is what the metadata of the chunks say that are there; ``set_aside`` lists those that were
-    damaged, with the reason. A context manager: leaving it releases the lock.
+    was. ``done`` is what the metadata of the chunks say that are there; ``set_aside`` lists those that
+    cannot be used, with the reason. A context manager: leaving it releases the lock.
     """
 
     def __init__(self, path: str | PathLike[str], experiment: Experiment) -> None:
@@ -221,7 +221,7 @@ def describe(
         "format": FORMAT,
         "version": provenance.identity()["bothworlds"],
         "sources": provenance.identity()["sources"],
-        "fingerprint": experiment.fingerprint(),
+        "fingerprint": experiment.fingerprint(provenance.identity()),
         "meaning": meaning,
         "title": experiment.title,
         "description": experiment.description,
