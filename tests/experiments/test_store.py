@@ -340,11 +340,28 @@ def test_another_study_is_refused(folder, change, said):
     assert snapshot(folder) == before
 
 
-@pytest.mark.parametrize("key", ["version", "sources"])
-def test_another_version_is_refused(folder, key):
+def test_another_version_is_refused(folder):
     found = manifest(folder)
-    (folder / "manifest.json").write_text(json.dumps(found | {key: "other"}))
-    with pytest.raises(DifferentStudy, match=f'{key}: "other" there, "{found[key]}" here'):
+    found["runs"][-1]["commit"] = "abc123"
+    (folder / "manifest.json").write_text(json.dumps(found | {"version": "0.0.9", "sources": "other"}))
+    before = snapshot(folder)
+    with pytest.raises(DifferentStudy) as caught:
+        run(study(replications=2), folder)
+    said = str(caught.value)
+    assert f"begun with bothworlds 0.0.9 of commit abc123, and this is bothworlds {bw.__version__}." in said
+    assert "another folder with --out" in said
+    assert "(pip install bothworlds==0.0.9)" in said
+    with pytest.raises(
+        DifferentStudy, match=rf'bothworlds: "0.0.9" there, "{bw.__version__}" here\n(.*\n)*.*seed'
+    ):
+        run(study(replications=2, seed=2), folder)
+    assert snapshot(folder) == before
+
+
+def test_other_sources_are_refused(folder):
+    found = manifest(folder)
+    (folder / "manifest.json").write_text(json.dumps(found | {"sources": "other"}))
+    with pytest.raises(DifferentStudy, match=rf"\(hash other.*, here {found['sources']}\): they were edited"):
         run(study(replications=2), folder)
 
 

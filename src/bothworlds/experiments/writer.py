@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import shlex
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -160,17 +161,38 @@ def _look(folder: Path, experiment: Experiment, meaning: dict[str, Any]) -> dict
             )
         return None
     manifest = read_manifest(folder)
-    here = {"version": provenance.identity()["bothworlds"], "sources": provenance.identity()["sources"]}
-    there = {key: manifest[key] for key in here}
-    different = differences(there, here) + differences(manifest["meaning"], meaning)
+    here, there = provenance.identity(), {"bothworlds": manifest["version"], "sources": manifest["sources"]}
+    different = differences(manifest["meaning"], meaning)
     if different:
+        different = differences(there, here) + different  # settings may have come with a version
         shown = "\n".join(f"  {line}" for line in different[:12])
         more = f"\n  … and {len(different) - 12} more" if len(different) > 12 else ""
         raise DifferentStudy(
             f"the folder {folder} holds another study ({manifest['title']!r}); what differs:\n{shown}{more}\n"
             "give another folder with --out, or go back to what made this one"
         )
+    if there != here:
+        commit = next((run["commit"] for run in reversed(manifest["runs"]) if run.get("commit")), None)
+        raise _other_maker(folder, there, here, f" of commit {commit}" if commit else "")
     return manifest
+
+
+def _other_maker(folder: Path, there: dict[str, str], here: dict[str, str], of: str) -> DifferentStudy:
+    """Results of two versions are never mixed in a folder; ``of`` tells the commit of the old one."""
+    if there["bothworlds"] != here["bothworlds"]:
+        made = f"bothworlds {there['bothworlds']}{of}, and this is bothworlds {here['bothworlds']}"
+        back = f"install the old one (pip install bothworlds=={there['bothworlds']})"
+    else:
+        made = (
+            f"other sources of bothworlds {there['bothworlds']} than these (hash {there['sources']}{of}, "
+            f"here {here['sources']}): they were edited, or are from another commit"
+        )
+        back = "go back to those sources"
+    return DifferentStudy(
+        f"the folder {folder} holds this study, begun with {made}. Numbers of two versions are not mixed: "
+        f"give another folder with --out to play it anew, or {back} to complete this one. "
+        f"What is there can be read as it is: bothworlds report {shlex.quote(str(folder))}"
+    )
 
 
 # What a run that was killed before its manifest was written may leave behind.
