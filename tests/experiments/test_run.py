@@ -169,6 +169,9 @@ def test_a_bar_on_a_terminal(monkeypatch):
     with os.fdopen(write, "w") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         with Display(20, enabled=True) as display:
+            display.step("compiling 1 of 2: [policy] in [world]")
+            display.say("compiled in 3 s")
+            display.restart()
             display.show(5, 0.25, 75.0)
             display.say("a worker died")
             display.show(10, 0.5, 3.0)
@@ -176,6 +179,8 @@ def test_a_bar_on_a_terminal(monkeypatch):
     listener.join(10)
     os.close(read)
     said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(seen).decode())
+    assert "compiling 1 of 2: [policy] in [world]" in said
+    assert "compiled in 3 s" in said
     assert "10 of 20 chunks" in said
     assert "about 0:03 left" in said
     assert re.search("^a worker died", said.replace("\r", "\n"), flags=re.MULTILINE)

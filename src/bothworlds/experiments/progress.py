@@ -79,6 +79,7 @@ class Display:
         self._terminal = enabled and sys.stderr.isatty()
         self._began = self._line = time.monotonic()
         self._bar: Any = None
+        self._status: Any = None
 
     @property
     def elapsed(self) -> float:
@@ -87,14 +88,33 @@ class Display:
 
     def restart(self) -> None:
         """The work begins only now."""
+        self._end_status()
         self._began = self._line = time.monotonic()
 
     def say(self, text: str) -> None:
         """A line of its own."""
-        if self._bar is not None:
-            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        live = self._bar or self._status
+        if live is not None:
+            live.console.print(text, markup=False, highlight=False, soft_wrap=True)
         elif self._enabled:
             print(text, file=sys.stderr, flush=True)
+
+    def step(self, text: str) -> None:
+        """What is being done before the first chunk: on a terminal it replaces what was said before."""
+        if not self._terminal:
+            self.say(text)
+            return
+        from rich import console, markup  # noqa: PLC0415 - only needed on a terminal
+
+        if self._status is None:
+            self._status = console.Console(stderr=True).status("")
+            self._status.start()
+        self._status.update(markup.escape(text))
+
+    def _end_status(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
     def show(self, done: int, share: float, left: float | None) -> None:
         """``done`` chunks, which are a ``share`` of the work of this run; seconds that are left, if known."""
@@ -114,6 +134,7 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end_status()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

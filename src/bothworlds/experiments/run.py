@@ -162,7 +162,8 @@ class _Run:
             if self.crew.here and self.crew.jobs:
                 needed = {job.cell for number in missing for job in store.plan[number]}
                 wanted = [cell for cell in self.cells if cell.number in needed]
-                compile_ahead(self.experiment, wanted, self.crew.jobs, self.display.say)
+                say, step = self.display.say, self.display.step
+                compile_ahead(self.experiment, wanted, self.crew.jobs, say, step=step)
                 self.display.restart()
             self.play()
         except BaseException as error:
