@@ -97,8 +97,8 @@ class Study:
     def cells(self) -> pd.DataFrame:
         """Every (policy, environment, horizon) of the plan: what it is, and its stored ``replications``.
 
-        ``world`` is "stochastic" where arms have fixed gaps, else "adversarial"; ``optimal`` is the number of
-        optimal arms, where there are gaps.
+        ``world`` is "fixed gaps" or "no fixed gaps", which decides how it is scored; ``optimal`` is the
+        number of optimal arms, where there are gaps.
         """
         return self._frame("cells", lambda: frames.cells(self._contents))
 
