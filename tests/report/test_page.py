@@ -14,7 +14,8 @@ import pytest
 from bothworlds.errors import StoreError
 from bothworlds.report import payload as payload_module
 from bothworlds.report.finding import finding
-from bothworlds.report.markup import Cell, matrix, number
+from bothworlds.report.markup import Cell, matrix
+from bothworlds.report.numbers import number
 from bothworlds.report.page import page, write_report
 from bothworlds.report.study import Study
 from lab_store import POLICIES, WORLDS, FakeStudy, many, write_store

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bothworlds._words import counted
-from bothworlds.report.markup import number
+from bothworlds.report.numbers import number
 
 
 @dataclass(frozen=True)

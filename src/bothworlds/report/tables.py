@@ -9,7 +9,8 @@ import pandas as pd
 
 from bothworlds._words import counted
 from bothworlds.report.charts.info import Panel, Row, scores_info
-from bothworlds.report.markup import Cell, Markup, inner, matrix, number, table, tag
+from bothworlds.report.markup import Cell, Markup, inner, matrix, table, tag
+from bothworlds.report.numbers import fixed, number
 from bothworlds.report.palette import ratio_names
 
 
@@ -114,7 +115,7 @@ def scaling_table(scaling: pd.DataFrame, policies: Sequence[str]) -> Markup:
 
 def _law(row: Row, base: str) -> Cell:
     """A law, and below it the power of ``base`` with its interval."""
-    power, low, high = (f"{row[name]:.2f}".replace("-", "−") for name in EXPONENT)
+    power, low, high = (fixed(row[name], 2) for name in EXPONENT)
     band: str = "" if pd.isna(row["exponent_low"]) else f" [{low}, {high}]"  # none for one replication
     interval = Markup(f"{base}<sup>{power}</sup>{band}")
     return Cell(str(row["law"]), interval if pd.notna(row["exponent"]) else "", _law_class(str(row["law"])))
