@@ -75,7 +75,7 @@ def test_what_is_work_for_one_process_is_compiled_in_this_one(monkeypatch, jobs,
     assert compile_ahead(experiment, cells, jobs, said.append, step=steps.append) == len(done) == 4
     assert said == ["compiling 4 kernels, kept for the next time", "compiled in 0 s"]
     assert steps[0] == "compiling 1 of 4: Uniform in Bernoulli K=2 Δ=0.2"
-    assert [line[:16] for line in steps] == [f"compiling {k} of 4:" for k in range(1, 5)]
+    assert [line[:17] for line in steps] == [f"compiling {k} of 4:" for k in range(1, 5)]
 
 
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="where kernels are Python (NUMBA_DISABLE_JIT=1)")
