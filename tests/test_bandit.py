@@ -201,7 +201,7 @@ def test_foreign_unknown_and_invented_pulls():
     unchanged(
         bandit,
         UnknownPull,
-        "was never made by this bandit, which has made 1 pulls",
+        "was never made by this bandit, which has made 1 pull;",
         lambda: bandit.update(ahead, reward=1),
     )
     forged = bandit.outstanding[0]._replace(arm="elsewhere")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -56,6 +57,18 @@ def test_from_an_empty_folder_to_a_report(folder):
     assert {path.suffix for path in (folder / "small/figures").iterdir()} >= {".svg", ".pdf", ".png"}
 
 
+def test_one_of_a_kind_is_not_plural(folder, capfd):
+    text = SMALL.replace('[[policy]]\nkind = "ucb1"\n', "").replace("replications = 2", "replications = 1")
+    (folder / "one.toml").write_text(text)
+    said = call("check", "one.toml") + call("run", "one.toml", "--jobs", "1") + capfd.readouterr().err
+    said += (folder / "one/report.html").read_text(encoding="utf-8").partition('id="data"')[0]
+    said = re.sub(r"<[^>]*>", "", said) + repr(bw.Study.load("one"))
+    assert "1 cell × 1 replication," in said
+    assert "1 chunk played" in said
+    nouns = "policies|environments|worlds|cells|chunks|replications|threads|cores|kernels"
+    assert re.findall(rf"(?<![\d,.])1 (?:{nouns})\b", said) == []
+
+
 def test_tables_and_report_may_be_left_out(folder):
     call("run", "small.toml", "--out", "elsewhere", "--no-report")
     assert bw.Study.load("elsewhere").complete
@@ -105,6 +118,10 @@ def test_mistakes_are_raised_for_main_to_explain(folder):
     assert "gapp" in str(caught.value)
     with pytest.raises(InvalidArgument, match="--jobs is for this machine"):
         call("run", "small.toml", "--jobs", "2", "--cluster", "tcp://localhost:1")
+    for word in ("foo", "threads"):
+        with pytest.raises(InvalidArgument, match=f"--cluster must be the address .* got '{word}'"):
+            call("run", "small.toml", "--cluster", word)
+    assert not (folder / "small").exists()
     with pytest.raises(BothworldsError, match="nowhere"):
         call("report", "nowhere")
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from bothworlds import _check, policies, rng, statefile
 from bothworlds._version import __version__
+from bothworlds._words import counted, plural
 from bothworlds.errors import (
     ForeignPull,
     InvalidArgument,
@@ -192,7 +193,7 @@ class Bandit:
         if record is None and isinstance(pull.round, int) and 1 <= pull.round <= self._rounds:
             raise RepeatedPull(f"{pull!r} has had its feedback; each pull is updated once")
         raise UnknownPull(
-            f"{pull!r} was never made by this bandit, which has made {self._rounds} pulls; "
+            f"{pull!r} was never made by this bandit, which has made {counted(self._rounds, 'pull')}; "
             "a copy, or one that was loaded from an older state, makes pulls of its own"
         )
 
@@ -252,7 +253,8 @@ class Bandit:
     def _headline(self) -> str:
         of = f" of {self._horizon}" if self._horizon is not None else ""
         waiting = f", {len(self._open)} outstanding" if self._open else ""
-        return f"{len(self._arms)} arms, {self._policy!r}, {self._rounds}{of} pulls{waiting}"
+        pulls = plural(self._horizon or self._rounds, "pull")
+        return f"{len(self._arms)} arms, {self._policy!r}, {self._rounds}{of} {pulls}{waiting}"
 
     def __repr__(self) -> str:
         label, p, *_ = self._rows()[0]
@@ -265,7 +267,7 @@ class Bandit:
         for label, p, pulls, mean in rows[:SHOWN_ARMS]:
             lines.append(f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(self._word)}}")
         if len(rows) > SHOWN_ARMS:
-            lines.append(f"… and {len(rows) - SHOWN_ARMS} more arms")
+            lines.append(f"… and {counted(len(rows) - SHOWN_ARMS, 'more arm')}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -274,7 +276,7 @@ class Bandit:
             f"<tr><td>{html.escape(label)}</td><td>{p:.2%}</td><td>{pulls}</td><td>{mean}</td></tr>"
             for label, p, pulls, mean in rows[:SHOWN_ARMS]
         )
-        more = f"<p>… and {len(rows) - SHOWN_ARMS} more arms</p>" if len(rows) > SHOWN_ARMS else ""
+        more = f"<p>… and {counted(len(rows) - SHOWN_ARMS, 'more arm')}</p>" if len(rows) > SHOWN_ARMS else ""
         return (
             f"<p><b>Bandit</b>: {html.escape(self._headline())}</p>"
             f"<table><thead><tr><th>arm</th><th>next pull</th><th>pulls</th><th>mean {self._word}</th></tr>"
@@ -343,7 +345,7 @@ class Bandit:
                 number = _check.integer("outstanding round", item["round"], at_least=1)
                 if number > bandit._rounds or number in bandit._open:
                     raise StateError(
-                        f"outstanding round {number} is beyond the {bandit._rounds} pulls, or twice"
+                        f"outstanding round {number} is beyond pull {bandit._rounds}, the last one, or twice"
                     )
                 probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
                 weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)

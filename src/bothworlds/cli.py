@@ -17,6 +17,7 @@ from rich.table import Table
 
 from bothworlds import _version, environments, policies
 from bothworlds._value import settings
+from bothworlds._words import counted
 from bothworlds.errors import BothworldsError, InvalidArgument
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def check(file: File) -> None:
             here = [c for c in cells if c.environment == environment and c.horizon == horizon]
             table.add_row(label, f"{horizon:,}", str(len(here)))
     out.print(table)
-    many = f"{len(cells):,} cells × {experiment.replications:,} replications"
+    many = f"{counted(len(cells), 'cell')} × {counted(experiment.replications, 'replication')}"
     n_arms = [entry.build().n_arms for entry in experiment.environments]
     seconds = sum(nominal_costs(experiment, n_arms)) * experiment.replications
     _say(f"{experiment.title}: {many}, about {duration(seconds)} of one processor core")
@@ -130,6 +131,11 @@ def run(
 
     if jobs is not None and cluster is not None:
         raise InvalidArgument("--jobs is for this machine and --cluster for another; give one of them")
+    if cluster is not None and "://" not in cluster:
+        raise InvalidArgument(
+            f"--cluster must be the address of a dask scheduler such as tcp://host:8786, got {cluster!r}; "
+            "`dask scheduler` prints it, and without --cluster the study is run on this machine"
+        )
     experiment = read(file)
     folder = folder or Path(file.stem)
     command = ["bothworlds", *sys.argv[1:]]
@@ -190,10 +196,11 @@ def warmup(
         kernels = compile_ahead(experiment, experiment.cells(), max(2, cores()), _say, few=0)
         _say(f"compiled: {kernels}" if kernels else "the kernels of this study are in the cache")
         return
+    from bothworlds.experiments.size import duration  # noqa: PLC0415
     from bothworlds.warmup import fill_cache  # noqa: PLC0415
 
     seconds = fill_cache()
-    _say(f"{len(seconds)} kernels are in the cache; that took {sum(seconds.values()):.0f} seconds")
+    _say(f"{len(seconds)} kernels are in the cache; that took {duration(sum(seconds.values()))}")
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 import sys
 
 import pytest
@@ -41,6 +42,8 @@ def test_many_kernels_are_compiled_by_several_processes(tmp_path):
         _, said = process.communicate(timeout=120)
         assert process.returncode == 0, said
         assert ("compiling 4 kernels in 2 processes" in said) == (attempt == "first")
+        begun = re.findall(r"^compiling (\d) of 4: \S+ in \S+", said, re.MULTILINE)
+        assert begun == (list("1234") if attempt == "first" else [])
     assert manifest(out / "first")["runs"][0]["kernel_seconds"] < 0.5  # without the compiler
 
 
@@ -59,10 +62,20 @@ def test_little_is_compiled_where_it_is_needed(monkeypatch):
     few = [Cell(k, 0, 0, 10) for k in range(3)]
     monkeypatch.setattr(ahead, "missing_kernels", lambda *_: few)
     assert compile_ahead(experiment, few, 2, pytest.fail) == 0  # three kernels
-    monkeypatch.setattr(ahead, "missing_kernels", lambda *_: 2 * few)
-    assert compile_ahead(experiment, few, 2, pytest.fail) == 0  # one policy: one process would do it all
-    monkeypatch.setattr(ahead, "missing_kernels", pytest.fail)
-    assert compile_ahead(experiment, few, 1, pytest.fail) == 0  # one worker
+
+
+@pytest.mark.parametrize(("jobs", "policies"), [(1, 2), (2, 1)])
+def test_what_is_work_for_one_process_is_compiled_in_this_one(monkeypatch, jobs, policies):
+    experiment = parse(FOUR)
+    cells = [Cell(k, k % policies, k % 3, 10) for k in range(4)]
+    monkeypatch.setattr(ahead, "missing_kernels", lambda *_: cells)
+    monkeypatch.setattr(ahead.subprocess, "Popen", pytest.fail)
+    done, said, steps = [], [], []
+    monkeypatch.setattr(ahead, "compile_kernels", lambda *arguments: done.append(arguments))
+    assert compile_ahead(experiment, cells, jobs, said.append, step=steps.append) == len(done) == 4
+    assert said == ["compiling 4 kernels, kept for the next time", "compiled in 0 s"]
+    assert steps[0] == "compiling 1 of 4: Uniform in Bernoulli K=2 Δ=0.2"
+    assert [line[:17] for line in steps] == [f"compiling {k} of 4:" for k in range(1, 5)]
 
 
 @pytest.mark.skipif(not config.DISABLE_JIT, reason="where kernels are Python (NUMBA_DISABLE_JIT=1)")
@@ -80,12 +93,13 @@ def test_the_programs_that_compile(monkeypatch):
     said = []
     assert compile_ahead(experiment, cells, 2, said.append) == 4
     assert said[0].startswith("compiling 4 kernels in 2 processes")
-    assert said[1].startswith("compiled in ")
+    assert [line.partition(": ")[0] for line in said[1:5]] == [f"compiling {k} of 4" for k in range(1, 5)]
+    assert said[5].startswith("compiled in ")
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert compile_ahead(experiment, cells, 2, said.append) == 4  # whoever needs a kernel compiles it
 
 
-def test_such_a_program(monkeypatch):
+def test_such_a_program(monkeypatch, capsys):
     experiment = parse(FOUR)
     done = []
     monkeypatch.setattr(ahead, "compile_kernels", lambda *arguments: done.append(arguments))
@@ -93,5 +107,6 @@ def test_such_a_program(monkeypatch):
         sys, "stdin", io.TextIOWrapper(io.BytesIO(pickle.dumps((experiment, experiment.cells()))))
     )
     ahead.main()
+    assert capsys.readouterr().out.split() == [str(cell.number) for cell in experiment.cells()]
     assert len(done) == len(experiment.cells())
     assert done[0] == (experiment.policies[0].build(), experiment.environments[0].build(), 200)

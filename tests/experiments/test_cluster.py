@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import bothworlds
+from bothworlds._words import some_are
 from bothworlds.errors import WorkerError
 from bothworlds.experiments import cluster
 from bothworlds.experiments.run import run_study
@@ -108,7 +109,7 @@ def test_a_worker_is_killed_in_the_middle(tmp_path, dask, whole, monkeypatch):
         run_study(study(**STUDY), out, executor=dask.address, progress=False)
     watcher.join()
     saved = len(chunk_names(out))
-    assert f"{saved} of {summary.chunks} chunks are saved" in "\n".join(caught.value.__notes__)
+    assert f"{some_are(saved, summary.chunks, 'chunk')} saved" in "\n".join(caught.value.__notes__)
     assert run_study(study(**STUDY), out, jobs=2, progress=False).chunks_reused == saved
     assert rows(out) == whole
 

@@ -11,6 +11,7 @@ import threading
 
 import pytest
 
+from bothworlds._words import some_are
 from bothworlds.experiments import progress, run
 from bothworlds.experiments.progress import Display
 from bothworlds.experiments.run import run_study
@@ -53,7 +54,7 @@ def test_killed_again_and_again(tmp_path, whole):
     last = driver(tmp_path, out, text(**STUDY), jobs=2, executor="threads")
     _, said = last.communicate(timeout=60)
     assert last.returncode == 0, said
-    assert f"{len(seen)} of {len(Store(out).plan)} chunks are there" in said
+    assert f"{some_are(len(seen), len(Store(out).plan), 'chunk')} there" in said
     assert seen <= set(chunk_names(out))
     assert rows(out) == whole
     assert not list(out.rglob("*.tmp"))
@@ -75,7 +76,9 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
         process.communicate()
     assert process.returncode not in (0, -signal.SIGKILL)
     saved = len(chunk_names(out))
-    assert f"interrupted: {saved} of {len(Store(out).plan)} chunks are saved in {out}; run the same" in said
+    assert (
+        f"interrupted: {some_are(saved, len(Store(out).plan), 'chunk')} saved in {out}; run the same" in said
+    )
     (record,) = manifest(out)["runs"]
     assert record["finished"] is not None
     assert record["chunks_run"] == saved
@@ -109,10 +112,12 @@ def test_no_room_for_a_chunk(tmp_path):
     found = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=environment(), check=False)
     assert found.returncode == 1
     said = re.sub(r"\s+", " ", found.stderr)
-    assert re.search(rf"StoreError: the folder {again} cannot be written: File too large; make room\.", said)
+    assert re.search(
+        rf"StoreError: the folder {again} cannot be written: File too large; make room there", said
+    )
     saved = len(chunk_names(again))
     assert 1 <= saved < 4
-    assert f"{saved} of 4 chunks are saved in {again}; run the same command again" in said
+    assert f"{some_are(saved, 4, 'chunk')} saved in {again}; run the same command again" in said
     assert not list(again.rglob("*.tmp"))
     summary = run_study(study(**large), again, progress=False)
     assert summary.chunks_reused == saved
@@ -137,7 +142,7 @@ def test_lines_where_nobody_sees_a_bar(tmp_path, monkeypatch, capsys):
     assert counts[-1] > 0
     assert lines[-1].endswith("left")
     run_study(study(), tmp_path / "out", jobs=1)
-    assert capsys.readouterr().err == f"all 16 chunks of this study are in {tmp_path / 'out'} already\n"
+    assert capsys.readouterr().err == f"nothing to play: 16 of 16 chunks are in {tmp_path / 'out'} already\n"
 
 
 def test_silence(tmp_path, capfd):
@@ -164,6 +169,9 @@ def test_a_bar_on_a_terminal(monkeypatch):
     with os.fdopen(write, "w") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         with Display(20, enabled=True) as display:
+            display.step("compiling 1 of 2: [policy] in [world]")
+            display.say("compiled in 3 s")
+            display.restart()
             display.show(5, 0.25, 75.0)
             display.say("a worker died")
             display.show(10, 0.5, 3.0)
@@ -171,6 +179,8 @@ def test_a_bar_on_a_terminal(monkeypatch):
     listener.join(10)
     os.close(read)
     said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(seen).decode())
+    assert "compiling 1 of 2: [policy] in [world]" in said
+    assert "compiled in 3 s" in said
     assert "10 of 20 chunks" in said
     assert "about 0:03 left" in said
     assert re.search("^a worker died", said.replace("\r", "\n"), flags=re.MULTILINE)

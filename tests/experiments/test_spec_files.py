@@ -42,7 +42,7 @@ def test_a_sweep_of_a_billion_cells_is_counted_not_made():
         "the sweeps make 1,000,000,000,000,000 cells" in mistakes(study(policy=worse, environment=nested))[0]
     )
     assert mistakes(study(replications=10**9)) == [
-        "the study would store 100,000,000,000 points of 1 cells, about 3.5 days of one processor core and up to "
+        "the study would store 100,000,000,000 points of 1 cell, about 3.5 days of one processor core and up to "
         "4 TB on disk; at most 1,000,000,000 points can be stored: take fewer replications or checkpoints"
     ]
 

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import DifferentStudy, StoreError, StoreInUse
+from bothworlds.errors import DifferentStudy, SpecError, StoreError, StoreInUse
+from bothworlds.experiments import provenance
 from bothworlds.experiments.run import run_study
+from bothworlds.experiments.spec import read
 from bothworlds.experiments.store import Store
 from bothworlds.experiments.writer import StoreWriter
 from studies import chunk_names, environment, manifest, parse, rows, small_chunks, study, text
@@ -99,7 +101,7 @@ def test_nan_after_the_end_of_a_log(tmp_path):
 def test_manifest(folder):
     found = manifest(folder)
     assert found["title"] == "A small study"
-    assert found["fingerprint"] == study(replications=2).fingerprint()
+    assert found["fingerprint"] == study(replications=2).fingerprint(provenance.identity())
     assert found["meaning"] == study(replications=2).meaning()
     assert [entry["repr"] for entry in found["policies"]] == ["TsallisINF()", "UCB1()"]
     assert [entry["n_arms"] for entry in found["environments"]] == [3, 4]
@@ -178,6 +180,29 @@ def test_titles_and_labels_may_change(folder):
     assert found["title"] == "Another title"
     assert found["policies"][1]["label"] == "the optimist"
     assert (folder / "experiment.toml").read_text() == other
+
+
+def test_the_copy_of_the_file_finds_the_data_of_the_original(tmp_path):
+    home, out = tmp_path / "home", tmp_path / "out"
+    home.mkdir()
+    (home / "losses.csv").write_text("0,1,1\n" * 60)
+    (home / "study.toml").write_text(
+        text(after='[[environment]]\nkind = "loss-table"\npath = "losses.csv"\n')
+    )
+    first = read(home / "study.toml")
+    StoreWriter(out, first).close()
+    again = read(out / "experiment.toml")
+    assert again.environments == first.environments
+    assert again.folder == first.folder == str(home)  # so that a copy of the copy finds them too
+    StoreWriter(out, again).close()
+    assert read(out / "experiment.toml").environments == first.environments
+    (home / "losses.csv").rename(out / "losses.csv")  # what is beside the copy comes first
+    assert read(out / "experiment.toml").meaning() == first.meaning()
+    (out / "losses.csv").unlink()
+    with pytest.raises(
+        SpecError, match=f"copy of an experiment from {home}, and losses.csv is not there either"
+    ):
+        read(out / "experiment.toml")
 
 
 # --- damage ---------------------------------------------------------------------------------------------
@@ -277,6 +302,23 @@ def test_a_run_killed_before_its_manifest_is_begun_again(tmp_path):
     assert run(study(), tmp_path).chunks_run == 1
 
 
+@pytest.mark.parametrize("key", ["bothworlds", "sources"])
+def test_without_a_manifest_chunks_of_another_version_are_moved_aside(folder, monkeypatch, capsys, key):
+    here = provenance.identity()
+    whole, names = rows(folder), chunk_names(folder)
+    (folder / "manifest.json").unlink()
+    assert run(study(replications=2), folder).chunks_run == 0  # those of this one are good
+    (folder / "manifest.json").unlink()
+    monkeypatch.setattr(provenance, "identity", lambda: here | {key: "other"})
+    summary = run_study(study(replications=2), folder, jobs=1)
+    assert (summary.chunks_run, summary.chunks_set_aside) == (8, 8)
+    assert sorted(file.name for file in (folder / "aside").iterdir()) == names
+    said = capsys.readouterr().err
+    assert said.count("another bothworlds played it; moved to") == 3
+    assert "… and 5 more chunks in the same way" in said
+    assert rows(folder) == whole
+
+
 # --- refusals -------------------------------------------------------------------------------------------
 
 
@@ -298,11 +340,28 @@ def test_another_study_is_refused(folder, change, said):
     assert snapshot(folder) == before
 
 
-@pytest.mark.parametrize("key", ["version", "sources"])
-def test_another_version_is_refused(folder, key):
+def test_another_version_is_refused(folder):
     found = manifest(folder)
-    (folder / "manifest.json").write_text(json.dumps(found | {key: "other"}))
-    with pytest.raises(DifferentStudy, match=f'{key}: "other" there, "{found[key]}" here'):
+    found["runs"][-1]["commit"] = "abc123"
+    (folder / "manifest.json").write_text(json.dumps(found | {"version": "0.0.9", "sources": "other"}))
+    before = snapshot(folder)
+    with pytest.raises(DifferentStudy) as caught:
+        run(study(replications=2), folder)
+    said = str(caught.value)
+    assert f"begun with bothworlds 0.0.9 of commit abc123, and this is bothworlds {bw.__version__}." in said
+    assert "another folder with --out" in said
+    assert "(pip install bothworlds==0.0.9)" in said
+    with pytest.raises(
+        DifferentStudy, match=rf'bothworlds: "0.0.9" there, "{bw.__version__}" here\n(.*\n)*.*seed'
+    ):
+        run(study(replications=2, seed=2), folder)
+    assert snapshot(folder) == before
+
+
+def test_other_sources_are_refused(folder):
+    found = manifest(folder)
+    (folder / "manifest.json").write_text(json.dumps(found | {"sources": "other"}))
+    with pytest.raises(DifferentStudy, match=rf"\(hash other.*, here {found['sources']}\): they were edited"):
         run(study(replications=2), folder)
 
 

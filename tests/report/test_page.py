@@ -14,7 +14,8 @@ import pytest
 from bothworlds.errors import StoreError
 from bothworlds.report import payload as payload_module
 from bothworlds.report.finding import finding
-from bothworlds.report.markup import Cell, matrix, number
+from bothworlds.report.markup import Cell, matrix
+from bothworlds.report.numbers import number
 from bothworlds.report.page import page, write_report
 from bothworlds.report.study import Study
 from lab_store import POLICIES, WORLDS, FakeStudy, many, write_store
@@ -133,7 +134,7 @@ def test_methods_tell_how_to_reproduce(reader):
 def test_a_partial_study_says_so(tmp_path):
     study = Study.load(write_store(tmp_path / "out", replications=4, checkpoints=20, missing={0, 1, 4, 5}))
     told = " ".join(parse(page(study)).text)
-    assert f"not complete. The store has {study.status}; 7 of 40 cells have no result yet." in told
+    assert f"not complete. The store has {study.status}; 7 of 40 cells are without a result yet." in told
 
 
 def test_one_policy_in_one_world_without_probabilities(tmp_path):

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bothworlds.report.page import write_report
+from bothworlds.report.study import Study
+from lab_store import POLICIES, WORLDS, FakeStudy, write_store
+
 CHROMIUM = shutil.which("chromium")
 REQUIRED = os.environ.get("BOTHWORLDS_BROWSER") == "required"  # there a missing browser is a failure
 pytestmark = [
@@ -35,17 +39,17 @@ def show(browser, report):
     """Open the page; any request but for the file itself, any message and any error are collected."""
     opened = []
 
-    def open_page(**options):
+    def open_page(file=report, **options):
         context = browser.new_context(**options)
         page = context.new_page()
         page.trouble = []
         page.route(
-            "**/*", lambda route: route.continue_() if route.request.url == report.as_uri() else route.abort()
+            "**/*", lambda route: route.continue_() if route.request.url == file.as_uri() else route.abort()
         )
-        page.on("request", lambda r: r.url == report.as_uri() or page.trouble.append(r.url))
+        page.on("request", lambda r: r.url == file.as_uri() or page.trouble.append(r.url))
         page.on("console", lambda message: page.trouble.append(message.text))
         page.on("pageerror", lambda error: page.trouble.append(str(error)))
-        page.goto(report.as_uri())
+        page.goto(file.as_uri())
         page.wait_for_selector(READY, timeout=60_000)
         opened.append(context)
         return page
@@ -218,3 +222,21 @@ def test_a_phone_in_the_dark(show):
     assert page.evaluate(label) == "rgb(21, 24, 28)"
     assert page.locator(".controls .row").is_hidden()
     assert page.pdf(format="A4")[:4] == b"%PDF"
+
+
+def test_a_single_replication_is_drawn_without_intervals(show, tmp_path):
+    folder = write_store(
+        tmp_path / "out", FakeStudy(POLICIES[:3], WORLDS[:1]), replications=1, checkpoints=20
+    )
+    page = show(write_report(Study.load(folder), tmp_path / "report.html"))
+    assert page.locator(".chart svg.marks").count() == 5  # curves, ends, a run, a sweep, pairs
+    assert page.locator(".mark-line path").count() > 0
+    assert page.locator("#curves .mark-area path").count() == 0
+    assert page.locator("#pairs-note").inner_text().endswith("A single replication has no interval.")
+    assert page.locator("#pairs-rows td:has-text('[')").count() == 0
+    for scale in ("linear", "log"):
+        page.click(f"#scale-y button[value={scale}]")
+        settle(page)
+    page.select_option("#band", "spread")
+    settle(page)
+    assert page.trouble == []

@@ -146,5 +146,5 @@ def test_ratios_of_negative_regret():
     found = scores.ratios(np.array([-20.0, -1.0, 10.0]), unit=10.0)
     assert found.tolist() == [1.0, 1.0, 2.0]
     assert np.isnan(scores.ratios(np.array([np.nan, np.nan]), unit=3.0)).all()
-    assert scores.unit(4, 100, adversarial=True) == 20.0
-    assert scores.unit(4, 100, adversarial=False) == 4.0
+    assert scores.unit(4, 100, gaps=False) == 20.0
+    assert scores.unit(4, 100, gaps=True) == 4.0

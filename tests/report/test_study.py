@@ -50,13 +50,13 @@ def test_cells_follow_the_file_and_name_what_was_swept(study):
     assert cells["policy.beta"].tolist()[:3] == [0.3, 0.5, pytest.approx(np.nan, nan_ok=True)]
     assert cells.loc[cells["environment"] == "Switching", "environment.gap"].isna().all()
     assert cells.groupby("environment")["world"].first().to_dict() == {
-        "Bernoulli gap=0.1": "stochastic",
-        "Bernoulli gap=0.2": "stochastic",
-        "Corrupted": "stochastic",
-        "Switching": "adversarial",
+        "Bernoulli gap=0.1": "fixed gaps",
+        "Bernoulli gap=0.2": "fixed gaps",
+        "Corrupted": "fixed gaps",
+        "Switching": "no fixed gaps",
     }
     assert cells.groupby("environment")["optimal"].first()["Corrupted"] == 2
-    assert cells.loc[cells["world"] == "adversarial", "optimal"].isna().all()
+    assert cells.loc[cells["world"] == "no fixed gaps", "optimal"].isna().all()
     for table in (study.summary, study.growth, study.scores, study.timing):
         assert {"policy.beta", "environment.gap"} <= set(table.columns)
 

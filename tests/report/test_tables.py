@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from bothworlds.errors import StoreError
-from bothworlds.report import formats, shown
+from bothworlds.report import formats, numbers, shown
 from bothworlds.report.study import SHOWN, Study
 from lab_store import many, write_store
 
@@ -87,15 +87,15 @@ def test_text_has_a_mean_with_the_half_width_of_its_band(study):
 
 
 def test_digits():
-    assert shown.number(0.0) == "0"
-    assert shown.number(-0.5) == "-0.500"
-    assert shown.number(1e-7) == "1e-07"
-    assert shown.number(123456789012.0) == "1.23e+11"
-    assert shown.plus_minus(3.0, 3.0, 3.0) == "3.00"
-    assert shown.plus_minus(1e-9, 0.9e-9, 1.1e-9) == "0.00000000100 ± 0.00000000010"
-    assert shown.p_value(0.0004) == "< 0.001"
-    assert shown.p_value(0.0123) == "0.012"
-    assert shown.p_value(float("nan")) == "–"
+    assert numbers.number(0.0) == "0"
+    assert numbers.number(-0.5) == "−0.500"
+    assert numbers.number(1e-7) == "1e-07"
+    assert numbers.number(123456789012.0) == "1.23e+11"
+    assert numbers.plus_minus(3.0, 3.0, 3.0) == "3.00"
+    assert numbers.plus_minus(1e-9, 0.9e-9, 1.1e-9) == "0.00000000100 ± 0.00000000010"
+    assert numbers.p_value(0.0004) == "< 0.001"
+    assert numbers.p_value(0.0123) == "0.012"
+    assert numbers.p_value(float("nan")) == "–"
 
 
 def test_the_scorecard_reads_without_colour(study):
@@ -108,6 +108,13 @@ def test_the_scorecard_reads_without_colour(study):
     assert "Switching*" in text
     assert "R/√(KT)" in text
     assert "★ best of its world" in text
+
+
+def test_every_mark_of_the_scorecard_is_in_its_legend(study):
+    marks = [shown.step(ratio)[0] for ratio in (1.0, 1.2, 2.0, 5.0, 50.0)]
+    assert len(set(marks)) == len(shown.STEPS) == 5
+    assert all(f"{mark} " in shown.LEGEND and mark.strip() for mark in marks)
+    assert shown.LEGEND in study.table("scorecard")
 
 
 def test_the_scorecard_has_colour_where_the_terminal_has(study):

@@ -7,6 +7,7 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bothworlds._words import counted
 from bothworlds.environments.base import Environment
 from bothworlds.environments.table import REGRET, TableParameters, check_table
 from bothworlds.errors import InvalidArgument
@@ -44,7 +45,7 @@ class PythonEnvironment(Environment):
         """The losses of a block, checked."""
         table = check_table("losses", self.losses(random, start, stop), self.n_arms, first_row=start)
         if len(table) != stop - start:
-            raise InvalidArgument(f"losses must hold {stop - start} rounds, got {len(table)}")
+            raise InvalidArgument(f"losses must hold {counted(stop - start, 'round')}, got {len(table)}")
         return TableParameters(table, start)
 
     def parameters(self, horizon: int) -> TableParameters:

@@ -8,16 +8,19 @@ around its main part. What goes wrong here is not reported: the chunk that needs
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from bothworlds._words import counted
 from bothworlds.experiments.experiment import Cell, Experiment
 from bothworlds.simulate.series import compile_kernels, kernels_of
 
@@ -79,29 +82,81 @@ def shares(missing: list[Cell], jobs: int) -> list[list[Cell]]:
 
 
 def compile_ahead(
-    experiment: Experiment, cells: Iterable[Cell], jobs: int, say: Callable[[str], None], few: int = FEW
+    experiment: Experiment,
+    cells: Iterable[Cell],
+    jobs: int,
+    say: Callable[[str], None],
+    *,
+    step: Callable[[str], None] | None = None,
+    few: int = FEW,
 ) -> int:
-    """Compile what is missing, if it is more than ``few``, and wait for it; returns how many kernels."""
-    missing = missing_kernels(experiment, cells) if jobs > 1 and sys.executable else []
-    parts = shares(missing, jobs)
-    if len(missing) <= few or (few and len(parts) < 2):  # one process more is no help
+    """Compile what is missing, if it is more than ``few``, and wait for it; returns how many kernels.
+
+    Processes of their own do it, if there is work for two. ``step`` (or ``say``) is told of every kernel that
+    is begun: which one it is, and how many of how many.
+    """
+    missing = missing_kernels(experiment, cells)
+    if len(missing) <= few:
         return 0
+    parts = shares(missing, jobs) if sys.executable else []
+    where = f" in {len(parts)} processes" if len(parts) > 1 else ""
     began = time.monotonic()
-    say(f"compiling {len(missing)} kernels in {len(parts)} processes; they are kept for the next time")
+    say(f"compiling {counted(len(missing), 'kernel')}{where}, kept for the next time")
+    told = _Count(experiment, missing, step or say)
+    if len(parts) > 1:
+        _compile_in_processes(experiment, parts, told)
+    else:
+        with contextlib.suppress(Exception):  # the chunk that needs it will tell
+            _compile_here(experiment, missing, told)
+    say(f"compiled in {time.monotonic() - began:.0f} s")
+    return len(missing)
+
+
+class _Count:
+    """Tells which kernel is begun."""
+
+    def __init__(self, experiment: Experiment, cells: list[Cell], tell: Callable[[str], None]) -> None:
+        self._cells = {str(cell.number): cell for cell in cells}
+        self._total, self._begun, self._tell, self._lock = len(cells), 0, tell, threading.Lock()
+        self._experiment = experiment
+
+    def __call__(self, number: str) -> None:
+        """Tell that this one is; whatever else a process has printed is passed over."""
+        cell = self._cells.pop(number, None)
+        if cell is None:
+            return
+        policy = self._experiment.policies[cell.policy].label
+        environment = self._experiment.environments[cell.environment].label
+        with self._lock:
+            self._begun += 1
+            self._tell(f"compiling {self._begun} of {self._total}: {policy} in {environment}")
+
+
+def _compile_here(experiment: Experiment, cells: Iterable[Cell], told: Callable[[str], None]) -> None:
+    for cell in cells:
+        told(str(cell.number))
+        policy, environment = experiment.policies[cell.policy], experiment.environments[cell.environment]
+        compile_kernels(policy.build(), environment.build(), cell.horizon)
+
+
+def _compile_in_processes(experiment: Experiment, parts: list[list[Cell]], told: _Count) -> None:
     source = str(Path(__file__).parents[2])
     path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
     sent = dataclasses.replace(experiment, text="", description="")
-    processes = []
+    processes: list[subprocess.Popen[bytes]] = []
+    listeners: list[threading.Thread] = []
     try:
         for share in parts:
             process = subprocess.Popen(
                 [sys.executable, "-m", __name__],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=os.environ | {"PYTHONPATH": path},
             )
             processes.append(process)
+            listeners.append(threading.Thread(target=_listen, args=(process.stdout, told), daemon=True))
+            listeners[-1].start()
             assert process.stdin is not None
             process.stdin.write(pickle.dumps((sent, share)))
             process.stdin.close()
@@ -113,20 +168,28 @@ def compile_ahead(
         for process in processes:
             process.kill()
             process.wait()
-    say(f"compiled in {time.monotonic() - began:.0f} s")
-    return len(missing)
+        for listener in listeners:
+            listener.join()
+
+
+def _listen(stream: IO[bytes], told: Callable[[str], None]) -> None:
+    with stream:
+        for line in stream:
+            told(line.decode(errors="replace").strip())
 
 
 def main() -> None:
-    """Compile what the driver has sent."""
+    """Compile what the driver has sent, and name each kernel by its number when it is begun."""
     parent = os.getppid()
     experiment, cells = pickle.load(sys.stdin.buffer)
     experiment.load_modules()
-    for cell in cells:
+
+    def tell(number: str) -> None:
         if os.getppid() != parent:
-            return  # the driver is gone
-        policy, environment = experiment.policies[cell.policy], experiment.environments[cell.environment]
-        compile_kernels(policy.build(), environment.build(), cell.horizon)
+            raise SystemExit  # the driver is gone
+        print(number, flush=True)
+
+    _compile_here(experiment, cells, tell)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
+from bothworlds._words import counted
 from bothworlds.errors import WorkerError
 from bothworlds.experiments import provenance
 from bothworlds.experiments.compare import differences
@@ -47,7 +48,7 @@ class Cluster(Crew):
             self._client.close()
             raise
         self._executor = self._client.get_executor(pure=False)
-        self.name = f"the dask cluster {address}, {len(found)} worker{'s' * (len(found) != 1)} now"
+        self.name = f"the dask cluster {address}, {counted(len(found), 'worker')} now"
 
     def _require_same(self, found: dict[str, Any]) -> None:
         here = provenance.identity()

@@ -15,6 +15,7 @@ from bothworlds.experiments.experiment import FINDERS, Entry, file_hash
 from bothworlds.experiments.labels import label, swept_word
 from bothworlds.experiments.lines import Place
 from bothworlds.experiments.mistakes import Report, spell
+from bothworlds.experiments.places import Places
 from bothworlds.experiments.shapes import data_fields, shapes
 from bothworlds.experiments.size import LIMIT, Table
 from bothworlds.experiments.sweep import Names, Variant, count, expand
@@ -43,7 +44,7 @@ class Made(NamedTuple):
 
 
 def make_entries(
-    report: Report, family: Literal["policy", "environment"], tables: list[Table], folder: Path
+    report: Report, family: Literal["policy", "environment"], tables: list[Table], places: Places
 ) -> list[Made]:
     """All variants of all tables, built; those that their classes refuse are reported and left out."""
     made = []
@@ -52,7 +53,7 @@ def make_entries(
         seen: set[tuple[Place, str]] = set()
         for variant in expand(table, family):
             try:
-                located = _locate(variant.table, family, folder, hashes)
+                located = _locate(variant.table, family, places, hashes)
                 built = from_table(_bare(located), FINDERS[family])
                 if family == "environment":
                     require_environment(built)
@@ -136,11 +137,11 @@ def swept_settings(report: Report, prefix: Place, variant: Variant) -> dict[str,
 
 
 def _locate(
-    table: dict[str, Any], family: str, folder: Path, hashes: dict[Path, str], place: Names = ()
+    table: dict[str, Any], family: str, places: Places, hashes: dict[Path, str], place: Names = ()
 ) -> dict[str, Any]:
     """The table without labels, with data files by absolute path and checksum."""
     out = {
-        key: _locate(value, family, folder, hashes, (*place, key)) if _is_part(value) else value
+        key: _locate(value, family, places, hashes, (*place, key)) if _is_part(value) else value
         for key, value in table.items()
         if key != "label"
     }
@@ -151,12 +152,13 @@ def _locate(
             said = f"{name} must be written out here, got {table[name]!r}; a file is named by path = ..."
             raise PartError(place, table["kind"], InvalidArgument(said))
     if "path" in table and not given:
-        path = (folder / table["path"]).resolve()
+        path = places.file(table["path"]).resolve()
         try:
             hashes[path] = hashes.get(path) or file_hash(path)
         except OSError as error:
             said = f"path must name a file that can be read, got {table['path']!r}: {error.strerror} ({path})"
-            raise PartError(place, table["kind"], InvalidArgument(said)) from error
+            told = InvalidArgument(said + places.missed(table["path"]))
+            raise PartError(place, table["kind"], told) from error
         out |= {"path": str(path), "sha256": hashes[path]}
     elif data and ("path" in table or len(given) < len(data)):
         wanted = f'{table["kind"]} needs path = "a file", or {" and ".join(data)}, but not both'

@@ -23,6 +23,7 @@ from concurrent.futures import (
 from typing import Any
 
 from bothworlds import _check
+from bothworlds._words import counted
 from bothworlds.environments import Corrupted, Delayed, PythonEnvironment
 from bothworlds.errors import InvalidArgument
 from bothworlds.experiments import provenance
@@ -70,7 +71,7 @@ class Threads(Crew):
     here = True
 
     def __init__(self, jobs: int) -> None:
-        self.name = f"{jobs} thread{'s' * (jobs > 1)}"
+        self.name = counted(jobs, "thread")
         self.jobs, self.under_way = jobs, 2 * jobs
         self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="bothworlds")
         self._stop = threading.Event()
@@ -94,7 +95,7 @@ class Processes(Crew):
     here = True
 
     def __init__(self, jobs: int) -> None:
-        self.name = f"{jobs} process{'es' * (jobs > 1)}"
+        self.name = counted(jobs, "process")
         self.jobs, self.under_way = jobs, 2 * jobs
         self._start()
 

@@ -133,6 +133,9 @@ class Experiment:
     packages: dict[str, str] = field(default_factory=dict)
     """Installed packages that registered a kind which this study uses, with their versions."""
 
+    folder: str = ""
+    """Where the file is that describes it: what the paths in it are relative to."""
+
     def cells(self) -> tuple[Cell, ...]:
         """All cells: by environment, then horizon, then policy."""
         return tuple(
@@ -168,9 +171,13 @@ class Experiment:
             "packages": dict(self.packages),
         }
 
-    def fingerprint(self) -> str:
-        """A sha256 over :meth:`meaning`: equal for files that describe the same numbers."""
-        content = json.dumps(self.meaning(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    def fingerprint(self, made_by: dict[str, str] | None = None) -> str:
+        """A sha256 over :meth:`meaning`: equal for files that describe the same numbers.
+
+        With ``made_by``, the version and the sources of bothworlds, it is that of results: chunks carry it.
+        """
+        meant = self.meaning() | ({"made_by": made_by} if made_by else {})
+        content = json.dumps(meant, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def load_modules(self) -> None:

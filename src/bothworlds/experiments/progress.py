@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
+from bothworlds._words import counted
 from bothworlds.experiments.chunk import About
 from bothworlds.experiments.plan import Job
 
@@ -78,6 +79,7 @@ class Display:
         self._terminal = enabled and sys.stderr.isatty()
         self._began = self._line = time.monotonic()
         self._bar: Any = None
+        self._status: Any = None
 
     @property
     def elapsed(self) -> float:
@@ -86,14 +88,33 @@ class Display:
 
     def restart(self) -> None:
         """The work begins only now."""
+        self._end_status()
         self._began = self._line = time.monotonic()
 
     def say(self, text: str) -> None:
         """A line of its own."""
-        if self._bar is not None:
-            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        live = self._bar or self._status
+        if live is not None:
+            live.console.print(text, markup=False, highlight=False, soft_wrap=True)
         elif self._enabled:
             print(text, file=sys.stderr, flush=True)
+
+    def step(self, text: str) -> None:
+        """What is being done before the first chunk: on a terminal it replaces what was said before."""
+        if not self._terminal:
+            self.say(text)
+            return
+        from rich import console, markup  # noqa: PLC0415 - only needed on a terminal
+
+        if self._status is None:
+            self._status = console.Console(stderr=True).status("")
+            self._status.start()
+        self._status.update(markup.escape(text))
+
+    def _end_status(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
     def show(self, done: int, share: float, left: float | None) -> None:
         """``done`` chunks, which are a ``share`` of the work of this run; seconds that are left, if known."""
@@ -104,9 +125,8 @@ class Display:
             self._bar.update(self._bar.task_ids[0], completed=100.0 * share, chunks=done, left=then)
         elif time.monotonic() - self._line >= LINE_SECONDS:
             self._line = time.monotonic()
-            self.say(
-                f"{100 * share:3.0f}%  {done} of {self._total} chunks, {clock(self.elapsed)} so far, {then}"
-            )
+            chunks = f"{done} of {counted(self._total, 'chunk')}"
+            self.say(f"{100 * share:3.0f}%  {chunks}, {clock(self.elapsed)} so far, {then}")
 
     def __enter__(self) -> Display:
         return self
@@ -114,6 +134,7 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end_status()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -125,7 +146,7 @@ def _bar(total: int) -> Any:
     bar = progress.Progress(
         progress.BarColumn(),
         progress.TaskProgressColumn(),
-        progress.TextColumn(f"{{task.fields[chunks]}} of {total} chunks"),
+        progress.TextColumn(f"{{task.fields[chunks]}} of {counted(total, 'chunk')}"),
         progress.TimeElapsedColumn(),
         progress.TextColumn("{task.fields[left]}"),
         console=console.Console(stderr=True),

@@ -12,6 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from bothworlds._words import counted, some_are
 from bothworlds.errors import StoreError, WorkerError
 from bothworlds.experiments import provenance
 from bothworlds.experiments.ahead import compile_ahead
@@ -22,6 +23,7 @@ from bothworlds.experiments.progress import Display, Pace, clock
 from bothworlds.experiments.work import make_work
 from bothworlds.experiments.writer import StoreWriter
 
+FEW = 3  # chunks that are told one by one
 TICK = 0.5  # seconds between two looks at the clock
 
 
@@ -111,10 +113,13 @@ def run_study(
     with StoreWriter(out, experiment) as store:
         missing = [number for number in range(len(store.plan)) if number not in store.done]
         with Display(len(store.plan), enabled=progress) as display:
-            for path, reason in store.set_aside:
-                display.say(f"a chunk was damaged: {reason}; moved to {path}, it is played again")
+            for path, reason in store.set_aside[:FEW]:
+                display.say(f"a chunk cannot be used: {reason}; moved to {path}, it is played again")
+            if len(store.set_aside) > FEW:
+                display.say(f"… and {counted(len(store.set_aside) - FEW, 'more chunk')} in the same way")
             if not missing:
-                display.say(f"all {len(store.plan)} chunks of this study are in {store.path} already")
+                there = some_are(len(store.done), len(store.plan), "chunk")
+                display.say(f"nothing to play: {there} in {store.path} already")
                 return Summary(store.path, len(store.plan), 0, 0, 0.0, 0.0)
             crew = make_crew(executor, jobs, [entry.build() for entry in experiment.environments])
             try:
@@ -149,7 +154,7 @@ class _Run:
     def whole(self) -> Summary:
         """Everything, with a record of it in the manifest."""
         store, missing = self.store, self.missing
-        saved = f"{len(store.done)} of {len(store.plan)} chunks are there, " if store.done else ""
+        saved = f"{some_are(len(store.done), len(store.plan), 'chunk')} there, " if store.done else ""
         self.display.say(f"{saved}{len(missing)} to play on {self.crew.name}, into {store.path}")
         try:
             store.manifest["runs"].append(self.record)
@@ -157,22 +162,20 @@ class _Run:
             if self.crew.here and self.crew.jobs:
                 needed = {job.cell for number in missing for job in store.plan[number]}
                 wanted = [cell for cell in self.cells if cell.number in needed]
-                compile_ahead(self.experiment, wanted, self.crew.jobs, self.display.say)
+                say, step = self.display.say, self.display.step
+                compile_ahead(self.experiment, wanted, self.crew.jobs, say, step=step)
                 self.display.restart()
             self.play()
         except BaseException as error:
             self.crew.stop()
             self.keep_what_is_done()
             self.finish()
-            if not isinstance(error, StoreError):  # which says so itself
-                error.add_note(self.how_to_resume())
+            error.add_note(self.how_to_resume())
             if isinstance(error, KeyboardInterrupt):
                 self.display.say(f"interrupted: {self.how_to_resume()}")
             raise
         summary = self.finish()
-        self.display.say(
-            f"{summary.chunks_run} chunk{'s' * (summary.chunks_run != 1)} played in {clock(summary.seconds)}"
-        )
+        self.display.say(f"{counted(summary.chunks_run, 'chunk')} played in {clock(summary.seconds)}")
         return summary
 
     def play(self) -> None:
@@ -221,13 +224,12 @@ class _Run:
         return True
 
     def save(self, write: Callable[[], None]) -> None:
-        """Write, or say what is saved so far."""
+        """Write; a disk that is full is an error of ours."""
         try:
             write()
         except OSError as error:
             raise StoreError(
-                f"the folder {self.store.path} cannot be written: {error.strerror or error}; "
-                f"make room. {self.how_to_resume()}"
+                f"the folder {self.store.path} cannot be written: {error.strerror or error}; make room there"
             ) from error
 
     def recover(self, gone: list[Future[bytes]]) -> None:
@@ -248,7 +250,7 @@ class _Run:
                 else f"workers were lost ({self.crew.name}) while they played chunk {which}"
             )
         self.display.say(
-            f"a worker died; {len(lost)} chunk{'s are' if len(lost) > 1 else ' is'} played again"
+            f"a worker died; {counted(len(lost), 'chunk')} {'is' if len(lost) == 1 else 'are'} played again"
         )
         self.waiting.extendleft(reversed(lost))
 
@@ -296,15 +298,15 @@ class _Run:
         cell = self.cells[jobs[0].cell]
         policy = self.experiment.policies[cell.policy].label
         environment = self.experiment.environments[cell.environment].label
-        more = f" and {len(jobs) - 1} more cells" if len(jobs) > 1 else ""
+        more = f" and {counted(len(jobs) - 1, 'more cell')}" if len(jobs) > 1 else ""
         return (
-            f"{number} ({policy} in {environment}, {cell.horizon} rounds, "
+            f"{number} ({policy} in {environment}, {counted(cell.horizon, 'round')}, "
             f"replications {jobs[0].first} to {jobs[0].stop - 1}{more})"
         )
 
     def how_to_resume(self) -> str:
         """What to do after an interruption."""
         return (
-            f"{len(self.store.done)} of {len(self.store.plan)} chunks are saved in {self.store.path}; "
+            f"{some_are(len(self.store.done), len(self.store.plan), 'chunk')} saved in {self.store.path}; "
             "run the same command again to play the others"
         )

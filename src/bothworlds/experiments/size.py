@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from bothworlds._words import counted
 from bothworlds.experiments.experiment import CHECKPOINTS
 from bothworlds.experiments.mistakes import Report
 from bothworlds.experiments.sweep import count
@@ -30,15 +31,17 @@ def check_size(
     if cells <= LIMIT and points <= POINTS and max(numbers.values()) <= LIMIT:
         return True
     seconds = SECONDS * math.prod(numbers.values()) * sum(horizons) * head.get("replications", 1)
-    players, worlds = f"{numbers['policy']:,} policies", f"{numbers['environment']:,} environments"
-    makes = f"{players} × {worlds} × {len(horizons):,} horizons"
+    sides = [*numbers.items(), ("horizon", len(horizons))]
+    makes = " × ".join(counted(number, noun) for noun, number in sides)
     cost = f"about {duration(seconds)} of one processor core and up to {size(BYTES * points)} on disk"
     if cells <= LIMIT and points > POINTS:
         allowed = f"at most {POINTS:,} points can be stored: take fewer replications or checkpoints"
-        text = f"the study would store {points:,} points of {cells:,} cells, {cost}; {allowed}"
+        text = (
+            f"the study would store {counted(points, 'point')} of {counted(cells, 'cell')}, {cost}; {allowed}"
+        )
     else:
         allowed = f"at most {LIMIT:,} are allowed: shorten the lists, or split the study into several files"
-        text = f"the sweeps make {cells:,} cells ({makes}), {cost}; {allowed}"
+        text = f"the sweeps make {counted(cells, 'cell')} ({makes}), {cost}; {allowed}"
     report.add((), text)
     return False
 
@@ -52,7 +55,7 @@ def duration(seconds: float) -> str:
     for unit, length in (("years", 31_536_000.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= length:
             return f"{seconds / length:,.{0 if seconds >= 10 * length else 1}f} {unit}"
-    return f"{seconds:.0f} seconds"
+    return counted(round(seconds), "second")
 
 
 def size(count: float) -> str:

@@ -38,6 +38,7 @@ from bothworlds.experiments.experiment import Cell, Entry, Experiment
 from bothworlds.experiments.mistakes import Report, malformed, without_mistakes
 from bothworlds.experiments.models import RECORDS, Head, models
 from bothworlds.experiments.modules import GROUPS, PREFIX, Module, load, load_plugins
+from bothworlds.experiments.places import Places
 from bothworlds.experiments.size import Table, check_size
 from bothworlds.experiments.unfold import unfold
 
@@ -70,7 +71,8 @@ def parse(text: str, source: str = "the experiment", folder: str | PathLike[str]
     except tomllib.TOMLDecodeError as error:
         raise malformed(source, text, error) from error
     report = Report(source, text, document)
-    modules = _modules(report, document.get("modules"), Path(folder))
+    places = Places.of(Path(folder))
+    modules = _modules(report, document.get("modules"), places)
     load_plugins()
     head = _head(report, document)
     unsound: dict[str, list[Table]] = {family: [] for family in FAMILIES}
@@ -80,8 +82,7 @@ def parse(text: str, source: str = "the experiment", folder: str | PathLike[str]
     horizons = head.get("horizon", [])
     made: dict[str, list[Made]] = {}
     if check_size(report, tables, horizons, head):
-        base = Path(folder).absolute()
-        made = {family: make_entries(report, family, tables[family], base) for family in FAMILIES}
+        made = {family: make_entries(report, family, tables[family], places) for family in FAMILIES}
         for family in FAMILIES:
             try_settings(report, family, unsound[family])
         check_fit(report, made, horizons, tell_horizon=head.get("tell_horizon", True))
@@ -101,10 +102,11 @@ def parse(text: str, source: str = "the experiment", folder: str | PathLike[str]
         modules=tuple(modules),
         text=text,
         packages=_packages(made),
+        folder=str(places.original),
     )
 
 
-def _modules(report: Report, names: Any, folder: Path) -> list[Module]:
+def _modules(report: Report, names: Any, places: Places) -> list[Module]:
     """Read and load the Python files that the experiment names."""
     found: list[Module] = []
     if not isinstance(names, list):
@@ -114,9 +116,9 @@ def _modules(report: Report, names: Any, folder: Path) -> list[Module]:
             continue
         place = ("modules", number)
         try:
-            module = Module(Path(name).stem, _module_file(folder, name).read_text(encoding="utf-8"))
+            module = Module(Path(name).stem, places.module(name).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            said = getattr(error, "strerror", None) or error
+            said = f"{getattr(error, 'strerror', None) or error}{places.missed(name)}"
             report.add(place, f"modules must name Python files, relative to this one, got {name!r}: {said}")
             continue
         if any(module.name == other.name for other in found):
@@ -128,16 +130,6 @@ def _modules(report: Report, names: Any, folder: Path) -> list[Module]:
         except Exception as error:  # whatever a user's file raises
             report.add(place, f"{name} cannot be loaded: {_told(error, name)}")
     return found
-
-
-def _module_file(folder: Path, name: str) -> Path:
-    """A module of the experiment; for the copy of the file that a study keeps, that of the study."""
-    file, kept = folder / name, folder / "modules" / f"{Path(name).stem}.py"
-    if file.exists() or not kept.exists():
-        return file
-    from bothworlds.experiments.store import MANIFEST  # noqa: PLC0415 - brings all of pyarrow
-
-    return kept if (folder / MANIFEST).is_file() else file
 
 
 def _told(error: Exception, name: str) -> str:

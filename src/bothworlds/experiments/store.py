@@ -6,7 +6,7 @@
       experiment.toml, modules/      the file as written, and the Python files that it names
       manifest.json                  what the study is, how it is cut into chunks, and its runs
       chunks/00012-<sha256>.parquet  the name carries the checksum of the content
-      aside/                         chunks that were found damaged: moved, never deleted
+      aside/                         chunks that are damaged, or not of this study: moved, never deleted
       lock                           held while a run writes
 """
 
@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 from bothworlds.errors import StoreError
 from bothworlds.experiments import chunk
+from bothworlds.experiments.places import MANIFEST
 from bothworlds.experiments.plan import Job
 
 FORMAT = 1
-MANIFEST = "manifest.json"
 KEYS = {"version", "sources", "fingerprint", "meaning", "title", "seed", "replications", "record"} | {
     *("tell_horizon", "policies", "environments", "cells", "chunks", "runs")
 }
@@ -108,7 +108,7 @@ class Store:
             raise ValueError("its content does not match the checksum in its name")
         found = chunk.about(content)
         if found.fingerprint != self.manifest["fingerprint"]:
-            raise ValueError("it belongs to another experiment")
+            raise ValueError("it belongs to another experiment, or another bothworlds played it")
         if found.chunk != number or [job for job, _ in found.jobs] != self.plan[number]:
             raise ValueError("it holds other jobs than the manifest says")
         return found

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import shlex
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -17,8 +18,9 @@ from bothworlds import _lock, statefile
 from bothworlds.errors import DifferentStudy, StoreError, StoreInUse
 from bothworlds.experiments import chunk, provenance
 from bothworlds.experiments.compare import differences
+from bothworlds.experiments.places import MANIFEST
 from bothworlds.experiments.plan import nominal_costs, plan
-from bothworlds.experiments.store import FORMAT, MANIFEST, Store, number_of, read_manifest
+from bothworlds.experiments.store import FORMAT, Store, number_of, read_manifest
 
 if TYPE_CHECKING:
     from bothworlds.experiments.experiment import Experiment
@@ -31,8 +33,8 @@ class StoreWriter(Store):
     """The folder of a study, opened for a run: locked, checked, and free of what a killed run left behind.
 
     A new folder is made; one that holds the same study is continued; any other is refused and stays as it
-    was. ``done`` is what the metadata of the chunks say that are there; ``set_aside`` lists those that were
-    damaged, with the reason. A context manager: leaving it releases the lock.
+    was. ``done`` is what the metadata of the chunks say that are there; ``set_aside`` lists those that
+    cannot be used, with the reason. A context manager: leaving it releases the lock.
     """
 
     def __init__(self, path: str | PathLike[str], experiment: Experiment) -> None:
@@ -159,17 +161,38 @@ def _look(folder: Path, experiment: Experiment, meaning: dict[str, Any]) -> dict
             )
         return None
     manifest = read_manifest(folder)
-    here = {"version": provenance.identity()["bothworlds"], "sources": provenance.identity()["sources"]}
-    there = {key: manifest[key] for key in here}
-    different = differences(there, here) + differences(manifest["meaning"], meaning)
+    here, there = provenance.identity(), {"bothworlds": manifest["version"], "sources": manifest["sources"]}
+    different = differences(manifest["meaning"], meaning)
     if different:
+        different = differences(there, here) + different  # settings may have come with a version
         shown = "\n".join(f"  {line}" for line in different[:12])
         more = f"\n  … and {len(different) - 12} more" if len(different) > 12 else ""
         raise DifferentStudy(
             f"the folder {folder} holds another study ({manifest['title']!r}); what differs:\n{shown}{more}\n"
             "give another folder with --out, or go back to what made this one"
         )
+    if there != here:
+        commit = next((run["commit"] for run in reversed(manifest["runs"]) if run.get("commit")), None)
+        raise _other_maker(folder, there, here, f" of commit {commit}" if commit else "")
     return manifest
+
+
+def _other_maker(folder: Path, there: dict[str, str], here: dict[str, str], of: str) -> DifferentStudy:
+    """Results of two versions are never mixed in a folder; ``of`` tells the commit of the old one."""
+    if there["bothworlds"] != here["bothworlds"]:
+        made = f"bothworlds {there['bothworlds']}{of}, and this is bothworlds {here['bothworlds']}"
+        back = f"install the old one (pip install bothworlds=={there['bothworlds']})"
+    else:
+        made = (
+            f"other sources of bothworlds {there['bothworlds']} than these (hash {there['sources']}{of}, "
+            f"here {here['sources']}): they were edited, or are from another commit"
+        )
+        back = "go back to those sources"
+    return DifferentStudy(
+        f"the folder {folder} holds this study, begun with {made}. Numbers of two versions are not mixed: "
+        f"give another folder with --out to play it anew, or {back} to complete this one. "
+        f"What is there can be read as it is: bothworlds report {shlex.quote(str(folder))}"
+    )
 
 
 # What a run that was killed before its manifest was written may leave behind.
@@ -220,10 +243,11 @@ def describe(
         "format": FORMAT,
         "version": provenance.identity()["bothworlds"],
         "sources": provenance.identity()["sources"],
-        "fingerprint": experiment.fingerprint(),
+        "fingerprint": experiment.fingerprint(provenance.identity()),
         "meaning": meaning,
         "title": experiment.title,
         "description": experiment.description,
+        "folder": experiment.folder,
         "seed": experiment.seed,
         "replications": experiment.replications,
         "record": list(experiment.record),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from bothworlds.report.markup import number
+from bothworlds._words import counted
+from bothworlds.report.numbers import number
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,6 @@ class Finding:
     best: str | None
     safest: str | None
     sentences: tuple[str, ...]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def finding(scores: pd.DataFrame, ranking: pd.DataFrame, pairs: pd.DataFrame) -> Finding:
@@ -40,7 +37,7 @@ def finding(scores: pd.DataFrame, ranking: pd.DataFrame, pairs: pd.DataFrame) ->
     second: dict[Any, Any] = ranked.iloc[1].to_dict()
     safe: dict[Any, Any] = ranked.sort_values("worst", kind="stable").iloc[0].to_dict()
     sentences = [
-        f"{best} is best overall: on average over {_count(worlds, 'world')} (geometric mean) it is "
+        f"{best} is best overall: on average over {counted(worlds, 'world')} (geometric mean) it is "
         f"{_times(first['geometric_mean'])} the best of each world; next comes {second['policy']} with "
         f"{_times(second['geometric_mean'])}.",
         _safest(safe, best),
@@ -72,7 +69,7 @@ def _counted(scores: pd.DataFrame, pairs: pd.DataFrame, best: str) -> str:
             (here["policy_b"] == best) & (here["high"] < 0)
         )
         beaten += bool(lost.any())
-    text = f"{best} has the lowest mean regret in {lowest} of {_count(len(mine), 'world')}"
+    text = f"{best} has the lowest mean regret in {lowest} of {counted(len(mine), 'world')}"
     if not beaten:
         return f"{text}, and in none is another policy better beyond chance (paired 95% intervals)."
     return f"{text}; in {beaten} another policy is better beyond chance (paired 95% intervals)."

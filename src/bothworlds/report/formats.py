@@ -18,6 +18,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from bothworlds._words import counted
 from bothworlds.report.shown import Shown
 
 FORMATS = ("text", "csv", "latex", "markdown")
@@ -119,7 +120,8 @@ def lettered(table: Shown) -> Shown:
 def overall(table: Shown) -> Shown:
     """The lettered scorecard without its environments, for terminals that have no room for their numbers."""
     n = len(table.header) - 3
-    note = f"No room for the scores of {n} environments: widen the terminal, or see the table “scores”."
+    scores = f"the scores of {counted(n, 'environment')}"
+    note = f"No room for {scores}: widen the terminal, or see the table “scores”."
     columns = [0, n + 1, n + 2]
     return replace(
         table,

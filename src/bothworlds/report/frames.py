@@ -18,6 +18,7 @@ from bothworlds.report.reading import Contents, Runs
 
 KEYS = ["cell", "policy", "environment", "horizon"]
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+NO_GAPS = "no fixed gaps"
 WEIGHTS = ["weight_bounded", "weight_log", "weight_sqrt", "weight_linear"]  # in the order of growing.LAWS
 
 
@@ -35,7 +36,7 @@ def cells(contents: Contents) -> pd.DataFrame:
                 "environment": environments[cell["environment"]]["label"],
                 "horizon": cell["horizon"],
                 "n_arms": cell["n_arms"],
-                "world": "adversarial" if cell["gaps"] is None else "stochastic",
+                "world": NO_GAPS if cell["gaps"] is None else "fixed gaps",
                 "optimal": pd.NA if cell["optimal"] is None else len(cell["optimal"]),
                 "replications": 0 if runs is None else runs.replications.size,
             }
@@ -228,12 +229,12 @@ def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for _, group in frame.groupby(["environment", "horizon"], sort=False):
         n_arms, horizon = int(group["n_arms"].iloc[0]), int(group["horizon"].iloc[0])
-        adversarial = bool(group["world"].iloc[0] == "adversarial")
-        scale = scoring.unit(n_arms, horizon, adversarial)
+        gaps = bool(group["world"].iloc[0] != NO_GAPS)
+        scale = scoring.unit(n_arms, horizon, gaps)
         means = group["mean"].to_numpy(dtype=np.float64)
         ratio = scoring.ratios(means, scale)
-        kind = scoring.MINIMAX if adversarial else scoring.GAPS
-        parts.append(group.assign(score=means / scale if adversarial else ratio, kind=kind, ratio=ratio))
+        kind = scoring.GAPS if gaps else scoring.MINIMAX
+        parts.append(group.assign(score=ratio if gaps else means / scale, kind=kind, ratio=ratio))
     columns = ["cell", "environment", "horizon", "policy", "score", "kind", "ratio"]
     return pd.concat(parts, ignore_index=True)[columns + swept(cells)]
 

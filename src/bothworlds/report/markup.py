@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -42,23 +41,6 @@ def tag(name: str, content: Content | Iterable[Content] = "", **attributes: str 
         if value is not None
     )
     return Markup(f"<{name}{given}>{''.join(map(inner, parts))}</{name}>")
-
-
-def number(x: float | None) -> str:
-    """A number as people read it: three to four digits, thousands apart, – if there is none.
-
-    >>> number(12345.678), number(123.4), number(1.234), number(-0.0), number(float("nan"))
-    ('12,346', '123', '1.23', '0', '–')
-    """
-    if x is None or math.isnan(x):
-        return "–"
-    if math.isinf(x):
-        return "∞" if x > 0 else "−∞"
-    if x == 0.0:
-        return "0"
-    digits = 0 if abs(x) >= 99.95 else 1 if abs(x) >= 9.995 else 2
-    text = f"{abs(x):,.{digits}f}"
-    return text if x >= 0 or float(text.replace(",", "")) == 0.0 else "−" + text
 
 
 @dataclass(frozen=True)

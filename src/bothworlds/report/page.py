@@ -16,6 +16,7 @@ import vl_convert
 
 from bothworlds import statefile
 from bothworlds._version import __version__
+from bothworlds._words import plural, some_are
 from bothworlds.report import sections as parts
 from bothworlds.report import tables
 from bothworlds.report.charts.axes import configure
@@ -141,14 +142,17 @@ def _sections(
 def _facts(study: Study) -> Markup:
     manifest, cells = study.manifest, study.cells
     longest = int(cells["horizon"].max())
-    counted = [
-        (len(manifest["policies"]), "policies"),
-        (len(manifest["environments"]), "worlds"),
-        (longest, "rounds"),
-        (manifest["replications"], "replications"),
-        (int((cells["horizon"] * manifest["replications"]).sum()), "rounds played in all"),
+    numbers = [
+        (len(manifest["policies"]), "policy"),
+        (len(manifest["environments"]), "world"),
+        (longest, "round"),
+        (manifest["replications"], "replication"),
     ]
-    items = [tag("li", [tag("b", f"{count:,}"), f" {noun}"]) for count, noun in counted]
+    played = int((cells["horizon"] * manifest["replications"]).sum())
+    facts = [(n, plural(n, noun)) for n, noun in numbers] + [
+        (played, f"{plural(played, 'round')} played in all")
+    ]
+    items = [tag("li", [tag("b", f"{n:,}"), f" {words}"]) for n, words in facts]
     return tag("ul", items, class_="facts")
 
 
@@ -158,8 +162,8 @@ def _notice(study: Study) -> Markup:
     cells = study.cells
     empty = int((cells["replications"] == 0).sum())
     text = (
-        f"This study is not complete. The store has {study.status}; {empty} of {len(cells)} cells have no "
-        "result yet. The finding may change."
+        f"This study is not complete. The store has {study.status}; "
+        f"{some_are(empty, len(cells), 'cell')} without a result yet. The finding may change."
     )
     return tag("p", text, class_="notice", role="status")
 

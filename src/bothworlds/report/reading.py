@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._words import some_are
 from bothworlds.errors import StoreError
 from bothworlds.experiments.plan import Job
 from bothworlds.experiments.store import Store
@@ -66,8 +67,8 @@ def read(folder: Path) -> Contents:
         files.update(dict.fromkeys((job for job, _ in jobs), path))
     if not tables:
         raise StoreError(
-            f"{folder} holds no results yet: none of the {len(store.plan)} chunks of the study "
-            f"{store.manifest['title']!r} is there; run {again(folder)}"
+            f"{folder} holds no results yet: of the study {store.manifest['title']!r} "
+            f"{some_are(0, len(store.plan), 'chunk')} there; run {again(folder)}"
         )
     return Contents(store.manifest, _split(folder, pa.concat_tables(tables)), seconds, files)
 

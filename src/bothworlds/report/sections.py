@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bothworlds._words import counted
 from bothworlds.report import tables
 from bothworlds.report.charts.info import Panel
 from bothworlds.report.charts.sweeps import Sweep
@@ -237,7 +238,7 @@ def methods_section(study: Study, text: str | None) -> Markup:
     command = shlex.join(map(str, last.get("command") or [])) or "–"
     versions = [f"bothworlds {manifest['version']}", f"Python {last.get('python', '–')}"]
     versions += [f"{name} {version}" for name, version in (last.get("packages") or {}).items()]
-    machines = dict.fromkeys(f"{run.get('cpu') or '–'}, {run.get('cores', '–')} cores" for run in runs)
+    machines = dict.fromkeys(f"{run.get('cpu') or '–'}, {_cores(run)}" for run in runs)
     horizons = sorted({int(cell["horizon"]) for cell in manifest["cells"]})
     rows = [
         ("Seed", str(manifest["seed"])),
@@ -270,6 +271,10 @@ def methods_section(study: Study, text: str | None) -> Markup:
         file = [tag("summary", "The experiment file"), tag("pre", text, tabindex="0")]
         parts.append(tag("details", file, open=""))
     return section("methods", "Methods", parts)
+
+
+def _cores(run: dict[str, Any]) -> str:
+    return counted(int(run["cores"]), "core") if run.get("cores") else "–"
 
 
 def _told(manifest: dict[str, Any]) -> str:

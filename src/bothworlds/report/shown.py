@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bothworlds._words import counted
 from bothworlds.report.frames import WEIGHTS, at_largest_horizon
+from bothworlds.report.numbers import NOTHING, interval, number, p_value, plus_minus
 from bothworlds.report.scores import MINIMAX
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
 
 ENDED = "log ended"
-NOTHING = "–"
-# ratio to the best, up to: mark that needs no colour, style where there is some
+# ratio to the best, up to: mark that needs no colour, what it means, style where there is some
 STEPS = (
-    (1.0, "★", "bold cyan"),
-    (1.5, "●", "cyan"),
-    (3.0, "○", ""),
-    (10.0, " ", "yellow"),
-    (math.inf, "✗", "bold red"),
+    (1.0, "★", "best of its world", "bold cyan"),
+    (1.5, "●", "up to 1.5 times the best", "cyan"),
+    (3.0, "○", "up to 3 times", ""),
+    (10.0, "·", "up to 10 times", "yellow"),
+    (math.inf, "✗", "more than 10 times", "bold red"),
 )
-LEGEND = "★ best of its world, ● up to 1.5 times the best, ○ up to 3 times, ✗ more than 10 times"
+LEGEND = ", ".join(f"{mark} {meaning}" for _, mark, meaning, _ in STEPS)
 WIDE = 8
 """The scorecard has a column for every environment up to so many; beyond, it is the ranking."""
 
@@ -44,57 +45,6 @@ class Shown:
 
 
 Row = Mapping[Hashable, Any]
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, whole ones in full, without exponent for ordinary sizes.
-
-    Examples
-    --------
-    >>> number(0.012345), number(3.14159), number(12345.6), number(float("nan")), number(2.5e-9)
-    ('0.0123', '3.14', '12346', '–', '2.5e-09')
-    """
-    if math.isnan(value):
-        return NOTHING
-    if value == 0.0 or math.isinf(value):
-        return f"{value:g}"
-    size = math.floor(math.log10(abs(value)))
-    if size < -4 or size > 8:
-        return f"{value:.{digits}g}"
-    return f"{value:.{max(0, digits - 1 - size)}f}"
-
-
-def plus_minus(mean: float, low: float, high: float) -> str:
-    """A mean with half the width of its interval, which has two significant digits.
-
-    Examples
-    --------
-    >>> plus_minus(123.456, 120.1, 126.9), plus_minus(5.0, float("nan"), float("nan"))
-    ('123.5 ± 3.4', '5.00')
-    """
-    half = (high - low) / 2.0
-    if math.isnan(mean) or math.isnan(half) or half <= 0.0:
-        return number(mean)
-    places = min(12, max(0, 1 - math.floor(math.log10(half))))
-    return f"{mean:.{places}f} ± {half:.{places}f}"
-
-
-def interval(value: float, low: float, high: float) -> str:
-    """An estimate and its interval, two decimals.
-
-    Examples
-    --------
-    >>> interval(0.5, 0.42, 0.61), interval(0.5, float("nan"), float("nan")), interval(*[float("nan")] * 3)
-    ('0.50 [0.42, 0.61]', '0.50', '–')
-    """
-    if math.isnan(value):
-        return NOTHING
-    return f"{value:.2f}" if math.isnan(low) else f"{value:.2f} [{low:.2f}, {high:.2f}]"
-
-
-def p_value(value: float) -> str:
-    """A p-value; below one in a thousand only that."""
-    return "< 0.001" if value < 0.001 else number(value, 2)
 
 
 def _final(row: Row) -> str:
@@ -208,7 +158,7 @@ def step(ratio: float) -> tuple[str, str]:
     """The mark and the style of a ratio to the best."""
     if math.isnan(ratio):
         return " ", "dim"
-    return next((mark, style) for end, mark, style in STEPS if ratio <= end)
+    return next((mark, style) for end, mark, _, style in STEPS if ratio <= end)
 
 
 def scorecard(study: Study) -> Shown:
@@ -239,7 +189,7 @@ def scorecard(study: Study) -> Shown:
     numbers = (False, *[True] * (len(header) - 1))
     notes = _notes(set(card.columns), minimax) + incomplete(study)
     horizon = int(scores["horizon"].max())
-    title = f"{study.title}: {TITLES['scorecard']} after {horizon:,} rounds"
+    title = f"{study.title}: {TITLES['scorecard']} after {counted(horizon, 'round')}"
     return Shown(title, header, rows, numbers, notes, styles)
 
 
@@ -249,5 +199,5 @@ def _notes(environments: set[Any], minimax: set[Any]) -> tuple[str, ...]:
     if len(environments) > WIDE:
         return f"{len(environments)} environments; the table “scores” has them all.", overall
     kinds = ["Score: (R + K)/(R of the best + K), 1 is the best"] if environments - minimax else []
-    kinds += ["* no gaps: R/√(KT), about 1 is the minimax rate"] if minimax else []
+    kinds += ["* no fixed gaps: R/√(KT), about 1 is the minimax rate"] if minimax else []
     return "; ".join(kinds) + ".", LEGEND + ".", overall

@@ -14,6 +14,7 @@ from rich.console import RenderableType
 
 from bothworlds import _check, statefile
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._words import counted
 from bothworlds.errors import InvalidArgument, StoreError
 from bothworlds.report import frames
 from bothworlds.report.formats import FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
@@ -85,7 +86,7 @@ class Study:
         done = sum(job.stop - job.first for job in self._contents.seconds)
         planned = len(self.manifest["cells"]) * self.manifest["replications"]
         percent = "100" if self.complete else f"{min(99, math.floor(100 * self.progress))}"
-        return f"{percent}% of the rounds, {done:,} of {planned:,} replications"
+        return f"{percent}% of the rounds, {done:,} of {counted(planned, 'replication')}"
 
     def _frame(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         if name not in self._frames:
@@ -96,8 +97,8 @@ class Study:
     def cells(self) -> pd.DataFrame:
         """Every (policy, environment, horizon) of the plan: what it is, and its stored ``replications``.
 
-        ``world`` is "stochastic" where arms have fixed gaps, else "adversarial"; ``optimal`` is the number of
-        optimal arms, where there are gaps.
+        ``world`` is "fixed gaps" or "no fixed gaps", which decides how it is scored; ``optimal`` is the
+        number of optimal arms, where there are gaps.
         """
         return self._frame("cells", lambda: frames.cells(self._contents))
 
@@ -246,6 +247,7 @@ class Study:
         manifest = self.manifest
         share = "complete" if self.complete else f"not complete: {self.status}"
         return (
-            f"Study({self.title!r}: {len(manifest['policies'])} policies, {len(manifest['environments'])} "
-            f"environments, {manifest['replications']} replications, {share})"
+            f"Study({self.title!r}: {counted(len(manifest['policies']), 'policy')}, "
+            f"{counted(len(manifest['environments']), 'environment')}, "
+            f"{counted(manifest['replications'], 'replication')}, {share})"
         )

@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from bothworlds._words import counted
 from bothworlds.report.charts.info import Panel, Row, scores_info
-from bothworlds.report.markup import Cell, Markup, inner, matrix, number, table, tag
+from bothworlds.report.markup import Cell, Markup, inner, matrix, table, tag
+from bothworlds.report.numbers import fixed, number
 from bothworlds.report.palette import ratio_names
 
 
@@ -62,11 +64,11 @@ def scorecard(scores: pd.DataFrame, ranking: pd.DataFrame, summary: pd.DataFrame
 def _score_words(rows: Sequence[Row]) -> str:
     """The caption of the scorecard: what its numbers are."""
     horizons = sorted({row["horizon"] for row in rows})
-    after = f"{horizons[0]:,}" if len(horizons) == 1 else f"{horizons[0]:,} to {horizons[-1]:,}"
+    after = ("" if len(horizons) == 1 else f"{horizons[0]:,} to ") + counted(horizons[-1], "round")
     kinds = dict.fromkeys(row["kind"] for row in rows)
     scores = "; ".join(f"{kind} {SCORES[kind]}" if kind in SCORES else kind for kind in kinds)
     return (
-        f"Scores after {after} rounds: lower is better, ★ marks the best of a world. The score {scores}. "
+        f"Scores after {after}: lower is better, ★ marks the best of a world. The score {scores}. "
         "Colours show the ratio to the best of the same world; “overall” is the geometric mean of these "
         "ratios, “worst case” the largest."
     )
@@ -113,7 +115,7 @@ def scaling_table(scaling: pd.DataFrame, policies: Sequence[str]) -> Markup:
 
 def _law(row: Row, base: str) -> Cell:
     """A law, and below it the power of ``base`` with its interval."""
-    power, low, high = (f"{row[name]:.2f}".replace("-", "−") for name in EXPONENT)
+    power, low, high = (fixed(row[name], 2) for name in EXPONENT)
     band: str = "" if pd.isna(row["exponent_low"]) else f" [{low}, {high}]"  # none for one replication
     interval = Markup(f"{base}<sup>{power}</sup>{band}")
     return Cell(str(row["law"]), interval if pd.notna(row["exponent"]) else "", _law_class(str(row["law"])))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._words import counted
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
 from bothworlds.simulate.engine import CLEAN_REGRET, LOSS, REGRET
@@ -80,7 +81,8 @@ class Run:
         """The summary as text."""
         width = max(len(label) for label in ("policy", *self.labels))
         lines = [
-            f"Regret after {self.horizon:,} rounds in {self.environment!r}, {self.replications} replications",
+            f"Regret after {counted(self.horizon, 'round')} in {self.environment!r}, "
+            f"{counted(self.replications, 'replication')}",
             f"{'policy':<{width}}  {'mean':>10}  {'± 2 SE':>8}  {'median':>10}  {'largest':>10}",
         ]
         for label, mean, error, median, largest in self.summary():
@@ -124,6 +126,6 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({len(self.labels)} policies, {self.environment!r}, horizon={self.horizon}, "
+            f"Run({counted(len(self.labels), 'policy')}, {self.environment!r}, horizon={self.horizon}, "
             f"replications={self.replications}, seed={self.seed})"
         )

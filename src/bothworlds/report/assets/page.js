@@ -53,6 +53,12 @@
     }
     return spec;
   }
+  // Without the layer of intervals where there are none, as of a single replication: a scale needs numbers.
+  function withIntervals(spec, rows, field) {
+    if (!rows.some((row) => typeof row[field] === "number"))
+      spec.layer = spec.layer.filter((layer) => layer.name !== "intervals");
+    return spec;
+  }
   function powers(low, high, signed) {
     let found = [];
     const first = !signed ? -15 : Math.max(-low, high) > 100 ? 1 : 0;
@@ -184,10 +190,10 @@
   async function drawCurves(item) {
     const rows = visibleRows(item.rows);
     const bounds = state.bounds ? visibleRows(item.bounds) : [];
-    const spec = scaled("curves", {
+    const spec = withIntervals(scaled("curves", {
       x: { type: state.x, signed: false, rows, fields: ["round"] },
       y: { type: state.y, signed: true, rows: rows.concat(bounds), fields: ["mean", "bound", ...BAND[state.band]] },
-    });
+    }), rows, BAND[state.band][0]);
     if (drawn.length === 1) spec.height = 420;
     await item.curves.draw(spec, { rows, bounds }, { shown: labels(), band: state.band });
   }
@@ -275,7 +281,8 @@
     const found = all.filter((row) => row.reference === choice);
     const rows = found.length ? found : all;
     byId("pairs-note").textContent = rows.length
-      ? `Reference: ${rows[0].reference}. Left of zero: less regret than the reference.`
+      ? `Reference: ${rows[0].reference}. Left of zero: less regret than the reference.` +
+        (rows.some((row) => row.low !== null) ? "" : " A single replication has no interval.")
       : "No pairs in this world.";
     const body = byId("pairs-rows");
     body.replaceChildren();
@@ -287,14 +294,15 @@
       line.append(head);
       const chance = row.p_value === null ? "–" : row.p_value < 0.0001 ? "< 0.0001" : digits(row.p_value);
       const wins = row.wins === null ? "–" : Math.round(100 * row.wins) + "%";
-      for (const text of [digits(row.difference), `[${digits(row.low)}, ${digits(row.high)}]`, wins, chance]) {
+      const between = row.low === null ? "–" : `[${digits(row.low)}, ${digits(row.high)}]`;
+      for (const text of [digits(row.difference), between, wins, chance]) {
         const cell = document.createElement("td");
         cell.textContent = text;
         line.append(cell);
       }
       body.append(line);
     }
-    const spec = scaled("pairs", {});
+    const spec = withIntervals(scaled("pairs", {}), rows, "low");
     spec.height = data.steps.pairs * Math.max(1, rows.length);
     await pairsChart.draw(spec, { rows });
   }
@@ -315,10 +323,10 @@
       series: sweep.series[series], value: rows.value[i], mean: rows.mean[i], low: rows.low[i], high: rows.high[i] }));
     for (const list of document.querySelectorAll("[data-sweep-legend]"))
       list.hidden = Number(list.dataset.sweepLegend) !== which;
-    const spec = scaled("sweeps", {
+    const spec = withIntervals(scaled("sweeps", {
       x: { type: sweep.scale, signed: false, rows: values, fields: ["value"] },
       y: { type: state.y, signed: true, rows: values, fields: ["mean", "low", "high"], zero: false },
-    });
+    }), values, "low");
     const looks = sweep.series.map((_, i) => data.looks[i % data.looks.length]);
     for (const { encoding } of spec.layer) {
       encoding.x.title = sweep.setting.replace(/^[a-z]+\./, "");

@@ -7,17 +7,19 @@ look refers to CSS variables, so that its charts follow dark mode and print with
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
 
-from bothworlds.report.charts.axes import LABEL, Data, Scale, axis, data, number, policy_scales, rounds, sized
+from bothworlds.report.charts.axes import Data, Scale, axis, data, number, policy_scales, rounds, sized
 from bothworlds.report.charts.info import Row
 from bothworlds.report.palette import ARMS, PAPER, REST, Look, ratio_colours, ratio_names
 
 Band = Literal["mean", "spread"]
 FINALS_STEP, PAIRS_STEP = 34, 26  # height of a policy
+INTERVALS = "intervals"
 
 
 def curves_chart(
@@ -54,24 +56,44 @@ def curves_chart(
     if isinstance(rows, list) and isinstance(bounds, list):
         reach = rows + [dict.fromkeys(("mean", *wide), row["bound"]) for row in bounds]
     vertical = alt.Y(**axis("mean", "regret", y, reach, *wide))
-    area = base.mark_area(opacity=0.16, aria=False).encode(
-        x=horizontal, y=alt.Y("from_:Q", title="regret"), y2="to:Q", color=scales["color"]
+    shown = base.transform_filter("datum.mark === 1")
+    marks = shown.mark_point(filled=True, size=46, opacity=1, aria=False).encode(
+        x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"]
     )
-    line = base.mark_line(strokeWidth=2, aria=False).encode(
-        x=horizontal, y=vertical, color=scales["color"], strokeDash=scales["strokeDash"]
-    )
-    marks = (
-        base.transform_filter("datum.mark === 1")
-        .mark_point(filled=True, size=46, opacity=1, aria=False)
-        .encode(x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"])
-    )
-    layers = [line, area, marks]  # the first one's axis counts
+    area = _area(base, horizontal, ("from_", "to"), "regret", scales)
+    layers = [_line(base, horizontal, vertical, scales), *_if_any(area, rows, wide[0]), marks]
     if bounds:
         layers.append(_bounds_layer(bounds, horizontal, scales))
     if look is not PAPER:
         layers.append(_hover_layer(base, horizontal, vertical, scales))
     chart = alt.layer(*layers).add_params(*params)
     return sized(chart, width, height, title)
+
+
+def _line(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> Any:
+    """The line of each policy; it comes first in a chart, since the first one's axis counts."""
+    return base.mark_line(strokeWidth=2, aria=False).encode(
+        x=horizontal, y=vertical, color=scales["color"], strokeDash=scales["strokeDash"]
+    )
+
+
+def _area(base: Any, horizontal: Any, fields: tuple[str, str], title: str, scales: dict[str, Any]) -> Any:
+    """The band of each policy."""
+    low, high = fields
+    return base.mark_area(opacity=0.16, aria=False).encode(
+        x=horizontal, y=alt.Y(f"{low}:Q", title=title), y2=f"{high}:Q", color=scales["color"]
+    )
+
+
+def _if_any(layer: Any, rows: Data, field: str) -> list[Any]:
+    """A layer of intervals, unless there are none: a single replication has no interval of its mean.
+
+    What is left to the page carries the name by which its script finds it, to do the same.
+    """
+    if isinstance(rows, str):
+        return [layer.properties(name=INTERVALS)]
+    known = (row[field] is not None and not math.isnan(row[field]) for row in rows)
+    return [layer] if any(known) else []
 
 
 def _bounds_layer(bounds: Data, horizontal: Any, scales: dict[str, Any]) -> Any:
@@ -232,18 +254,15 @@ def pairs_chart(
     tooltip = [alt.Tooltip("policy:N"), alt.Tooltip("reference:N"), number("difference", "difference")]
     tooltip += [number("low", "95% from"), number("high", "95% to")]
     tooltip += [alt.Tooltip("wins:Q", title="wins", format=".0%"), alt.Tooltip("p_value:Q", format=".2~g")]
-    across = alt.X(
-        "low:Q",
-        title="regret minus that of the reference",
-        axis=alt.Axis(labelExpr=LABEL, tickCount=5, labelOverlap="greedy", labelFlush=False),
-        scale=alt.Scale(zero=True),
+    across = axis("difference", "regret minus that of the reference", "linear", rows)
+    rule = base.mark_rule(strokeWidth=2.5, aria=False).encode(
+        x=alt.X("low:Q", title=across["title"]), x2="high:Q", tooltip=tooltip
     )
-    rule = base.mark_rule(strokeWidth=2.5, aria=False).encode(x=across, x2="high:Q", tooltip=tooltip)
     dot = base.mark_point(filled=True, size=70, opacity=1, aria=False).encode(
-        x="difference:Q", shape=scales["shape"], tooltip=tooltip
+        x=alt.X(**across), shape=scales["shape"], tooltip=tooltip
     )
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=look.muted, strokeDash=[4, 3])
-    chart = alt.layer(zero.encode(x="zero:Q"), rule, dot)
+    chart = alt.layer(zero.encode(x="zero:Q"), *_if_any(rule, rows, "low"), dot)
     return sized(chart, width, PAIRS_STEP * max(1, len(policies) - 1), title)
 
 
@@ -265,18 +284,14 @@ def sweep_chart(
     base = alt.Chart(data(rows)).transform_calculate(policy="datum.series")
     horizontal = alt.X(**axis("value", setting, x, rows, signed=False))
     vertical = alt.Y(**axis("mean", "final regret", y, rows, "low", "high", zero=y == "linear"))
-    band = base.mark_area(opacity=0.16, aria=False).encode(
-        x=horizontal, y=alt.Y("low:Q", title="final regret"), y2="high:Q", color=scales["color"]
-    )
-    line = base.mark_line(strokeWidth=2, aria=False).encode(
-        x=horizontal, y=vertical, color=scales["color"], strokeDash=scales["strokeDash"]
-    )
+    band = _area(base, horizontal, ("low", "high"), "final regret", scales)
     tooltip = [alt.Tooltip("series:N"), number("value", "setting"), number("mean", "mean regret")]
     tooltip += [number("low", "95% from"), number("high", "95% to")]
     point = base.mark_point(filled=True, size=60, opacity=1, aria=False).encode(
         x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"], tooltip=tooltip
     )
-    return sized(alt.layer(line, band, point), width, height, title)
+    layers = [_line(base, horizontal, vertical, scales), *_if_any(band, rows, "low"), point]
+    return sized(alt.layer(*layers), width, height, title)
 
 
 def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPER) -> Any:
