@@ -51,6 +51,30 @@ def pack(a: float, b: float, c: float, d: float) -> Any:
     return np.array([a, b, c, d])
 
 
+def gather(values: FloatArray, arms: Any) -> Any:
+    """In each lane the number of its arm, of interleaved ones: that of arm i for lane w is at 4i + w."""
+    return values[_places(arms)]
+
+
+def scatter(values: FloatArray, arms: Any, block: Any) -> None:
+    """Write what :func:`gather` reads."""
+    values[_places(arms)] = block
+
+
+def _places(arms: Any) -> Any:
+    return LANES * arms.astype(np.int64) + np.arange(LANES)
+
+
+def deck(values: tuple[Any, ...]) -> Any:
+    """A tuple with items of one type, to be dealt: numba indexes a tuple by copying all of it."""
+    return values
+
+
+def deal(cards: Any, i: int) -> Any:
+    """Item i of a deck."""
+    return cards[i]
+
+
 def add_up(block: Any) -> float:
     """(a + b) + (c + d)."""
     return float((block[0] + block[1]) + (block[2] + block[3]))
@@ -167,6 +191,7 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     """The same for compiled code: a numba type that is a vector of LLVM."""
     from llvmlite import ir  # type: ignore[import-untyped]  # noqa: PLC0415
     from numba.core import cgutils, types  # noqa: PLC0415
+    from numba.core.imputils import impl_ret_borrowed  # noqa: PLC0415
     from numba.core.typing.templates import AbstractTemplate, infer_global, signature  # noqa: PLC0415
     from numba.extending import lower_builtin, models, register_model  # noqa: PLC0415
 
@@ -223,13 +248,17 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     arithmetic(operator.truediv, "fdiv")
 
     def provide(function: Any, result: Any, lower: Any) -> None:
-        """``function`` as compiled code, without a call: arguments are blocks, floats, an array, an index."""
+        """``function`` as compiled code, without a call: arguments are blocks, floats, an array, an index.
+
+        ``result`` is its type, or a function of those of the arguments.
+        """
 
         @infer_global(function)
         class _(AbstractTemplate):  # type: ignore[misc]
             def generic(self, args: Any, kws: Any) -> Any:
                 return signature(
-                    result, *(types.intp if isinstance(kind, types.Integer) else kind for kind in args)
+                    result if isinstance(result, types.Type) else result(*args),
+                    *(types.intp if isinstance(kind, types.Integer) else kind for kind in args),
                 )
 
         @lower_builtin(function, types.VarArg(types.Any))  # type: ignore[attr-defined, untyped-decorator]
@@ -297,6 +326,42 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
         left, right = (less(context, builder, (block, block), pair) for pair in ((a, b), (c, d)))
         return less(context, builder, (block, block), (left, right))
 
+    def places(context: Any, builder: Any, kinds: Any, args: Any) -> list[Any]:
+        data = context.make_array(kinds[0])(context, builder, args[0]).data
+        arms = elements(builder, builder.fptosi(args[1], ir.VectorType(index, LANES)))
+        firsts = [builder.mul(arm, index(LANES)) for arm in arms]
+        return [builder.gep(data, [builder.add(at, index(lane))]) for lane, at in enumerate(firsts)]
+
+    def lower_gather(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        found = [builder.load(place) for place in places(context, builder, kinds, args)]
+        return lower_pack(context, builder, (), found)
+
+    def lower_scatter(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        for value, place in zip(
+            elements(builder, args[2]), places(context, builder, kinds, args), strict=True
+        ):
+            builder.store(value, place)
+        return context.get_dummy_value()
+
+    class Deck(types.Type):
+        def __init__(self, item: Any) -> None:
+            self.item = item
+            super().__init__(name=f"Deck({item})")
+
+    @register_model(Deck)
+    class _(models.PrimitiveModel):  # type: ignore[misc,no-redef]
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, cgutils.voidptr_t)
+
+    def lower_deck(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        place = cgutils.alloca_once_value(builder, args[0])
+        return builder.bitcast(place, cgutils.voidptr_t)
+
+    def lower_deal(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        place = builder.bitcast(args[0], context.get_value_type(kinds[0].item).as_pointer())
+        item = builder.load(builder.gep(place, [args[1]]))
+        return impl_ret_borrowed(context, builder, kinds[0].item, item)  # the tuple still owns it
+
     provide(
         load,
         block,
@@ -317,3 +382,7 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     provide(scale, block, lower_scale)
     provide(first, number, lambda context, builder, kinds, args: builder.extract_element(args[0], index(0)))
     provide(smallest, number, lower_smallest)
+    provide(deck, lambda kind: Deck(kind.dtype), lower_deck)
+    provide(deal, lambda kind, _: kind.item, lower_deal)
+    provide(gather, block, lower_gather)
+    provide(scatter, types.void, lower_scatter)

@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
+from bothworlds._jit import entry
+from bothworlds._lanes import LANES, deal, deck, fill, gather, load, scatter, store
 from bothworlds.environments.base import cost_of, loss_of
 from bothworlds.errors import InvalidArgument
+from bothworlds.policies.base import find
+from bothworlds.simplex.steps import TOTAL
 from bothworlds.simulate import lanes
+from bothworlds.simulate.job import Job, LaneJob, group
 
 THIRDS = bw.FTRL(bw.Tsallis(2 / 3), log_barrier=0.0, theta=1.0, alpha=0.5)
 
@@ -43,18 +48,105 @@ def assert_same(together, alone):
 def test_lanes_have_the_bits_of_single_replications(policy, n_arms):
     world = bw.environments.Bernoulli(n_arms=n_arms, gap=0.2)
     assert lanes.fit(policy.resolve(n_arms, 3000), world.parameters(3000))
-    assert_same(*runs(policy, world, 3000, 6, seed=3, block=1000))
+    # as many as fit, and some more with lanes left over
+    assert_same(*runs(policy, world, 3000, lanes.MOST + 6, seed=3, block=1000, jobs=1))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("replications", [4, 5, 8, 11])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_any_number_of_lanes_in_any_number_of_threads(replications, jobs):
+    world = bw.environments.Bernoulli(n_arms=6, gap=0.3)
+    assert_same(*runs(bw.TsallisINF(), world, 5000, replications, seed=8, jobs=jobs))
+
+
+@pytest.mark.compiled
+def test_worlds_with_a_memory_are_not_mixed_up():
+    world = bw.environments.StochasticallyConstrained(n_arms=4, gap=0.2)
+    assert_same(*runs(bw.TsallisINF(), world, 2000, 7, seed=9, jobs=1))
 
 
 def test_lanes_in_python_too():
     world = bw.environments.Bernoulli(n_arms=5, gap=0.3)
-    assert_same(*runs(bw.TsallisINF(), world, 30, 4, seed=4))
+    assert_same(*runs(bw.TsallisINF(), world, 30, 6, seed=4))
+
+
+@pytest.mark.parametrize(
+    ("replications", "threads", "sizes"),
+    [
+        (3, 1, [1, 1, 1]),
+        (4, 8, [4]),
+        (5, 1, [4, 1]),
+        (6, 1, [6]),
+        (16, 1, [16]),
+        (16, 2, [8, 8]),
+        (16, 4, [4, 4, 4, 4]),
+        (64, 2, [16, 16, 16, 16]),
+        (37, 1, [16, 16, 4, 1]),
+    ],
+)
+def test_replications_are_grouped_for_lanes_and_threads(replications, threads, sizes):
+    world = bw.environments.Bernoulli(n_arms=4, gap=0.2)
+    marks = np.array([10])
+    jobs = [
+        Job(bw.TsallisINF(), world, 10, 10, 0, number, marks, False, False, 10)
+        for number in range(replications)
+    ]
+    groups = [list(one.singles) if isinstance(one, LaneJob) else [one] for one in group(jobs, threads)]
+    assert [len(some) for some in groups] == sizes
+    assert [job for some in groups for job in some] == jobs
+
+
+@entry
+def exchange(values, arms, added, pairs, chosen):
+    """Add to the number of one arm in each lane; the sum of one pair."""
+    block = load(arms, 0)
+    before = gather(values, block)
+    scatter(values, block, before + load(added, 0))
+    store(arms, 0, before)
+    cards = deck(pairs)
+    total = 0.0
+    for i in chosen:
+        one = deal(cards, i)
+        total += one[0][0] + one[1]
+    return total
+
+
+@pytest.mark.parametrize("call", [exchange, exchange.py_func], ids=["compiled", "python"])
+def test_gather_scatter_deal(call):
+    values = np.arange(3.0 * LANES)
+    arms = np.array([2.0, 0.0, 1.0, 2.0])
+    pairs = tuple((np.array([10.0 * i]), float(i)) for i in range(3))
+    total = call(values, arms, np.array([100.0, 200.0, 300.0, 400.0]), pairs, np.array([2, 0, 2]))
+    assert total == 44.0
+    np.testing.assert_array_equal(arms, [8.0, 1.0, 6.0, 11.0])
+    np.testing.assert_array_equal(values, [0, 201, 2, 3, 4, 5, 306, 7, 108, 9, 10, 411])
+
+
+def test_an_arm_without_probability_is_never_drawn():
+    params = bw.TsallisINF().resolve(4, 100)
+    state = lanes.lane_state(params, 2)
+    rows = np.array([[0.5, 0.5, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.2, 0.2, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
+    state.p[1] = rows.T.ravel()
+    store(state.carried[1], LANES * TOTAL, fill(1.0))
+    for uniform in (0.0, 0.3, 0.999, 1.0):  # 1 is beyond: what rounding can do
+        lanes.draw_lanes(params, state, np.full((8, 1), uniform), 0, 1)
+        arms = [find(row, uniform) for row in rows]
+        np.testing.assert_array_equal(state.met[1, LANES * lanes.ARM :][:LANES], arms)
+        chances = [row[arm] for row, arm in zip(rows, arms, strict=True)]
+        np.testing.assert_array_equal(state.met[1, LANES * lanes.CHANCE :][:LANES], chances)
+
+
+def test_rows_begin_at_cache_lines():
+    for array in lanes.lane_state(bw.TsallisINF().resolve(6, 100), 3)[:-1]:
+        assert array.shape[0] == 3
+        assert array.ctypes.data % 64 == 0
 
 
 @pytest.mark.compiled
 def test_lanes_recentre_each_for_itself():
     # all losses 1: λ passes the threshold of 4096, in every lane in another round
-    assert_same(*runs(bw.TsallisINF(), bw.environments.Bernoulli(means=[1.0, 1.0, 1.0]), 10_000, 4, seed=5))
+    assert_same(*runs(bw.TsallisINF(), bw.environments.Bernoulli(means=[1.0, 1.0, 1.0]), 10_000, 9, seed=5))
 
 
 @pytest.mark.compiled

@@ -1,4 +1,4 @@
-"""One replication of one policy, or four of them at once: what a thread of ``bw.simulate`` does."""
+"""One replication of one policy, or some of them at once: what a thread of ``bw.simulate`` does."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ from bothworlds.simulate.engine import (
     no_record,
     play_block,
 )
-from bothworlds.simulate.lanes import fit, lane_state, play_lanes
+from bothworlds.simulate.lanes import MOST, fit, lane_state, play_lanes
 from bothworlds.simulate.progress import Progress
+
+LANE_BLOCK = 2000  # rounds: the uniforms of all lanes stay in the second cache, and not all in one set
 
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
@@ -146,7 +148,7 @@ def inner(environment: Environment) -> Environment:
 
 @dataclass(frozen=True)
 class LaneJob:
-    """Four replications of one policy in the lanes of a core: the same bits, sooner."""
+    """Up to ``MOST`` replications of one policy at once on a core: the same bits, sooner."""
 
     singles: Sequence[Job]
 
@@ -156,54 +158,63 @@ class LaneJob:
         return play_lanes, tuple(self.arguments(0).values())
 
     def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
-        """Play all rounds. If something is wrong with one of the four, they say so on their own."""
-        job = self.singles[0]
+        """Play all rounds. If something is wrong with one of them, they say so on their own."""
+        job, count = self.singles[0], len(self.singles)
         arguments = self.arguments(job.marks.size)
         streams = (POLICY_STREAM, WORLD_STREAM)
         randoms = [
             [rng.Uniforms(one.seed, stream, one.replication) for one in self.singles] for stream in streams
         ]
         done = 0
-        for before in range(0, job.horizon, job.block):
+        block = min(job.block, LANE_BLOCK)
+        for before in range(0, job.horizon, block):
             if stop.is_set():
                 break
-            rounds = min(job.block, job.horizon - before)
-            uniforms = np.empty((LANES, rounds)), np.empty((LANES, rounds, job.columns))
+            rounds = min(block, job.horizon - before)
+            uniforms = np.empty((self.lanes, rounds)), np.empty((self.lanes, rounds, job.columns))
             for generators, out in zip(randoms, uniforms, strict=True):
-                for generator, row in zip(generators, out, strict=True):
+                for generator, row in zip(generators, out[:count], strict=True):
                     generator.fill(row)
+                out[count:] = out[0]  # lanes that are left over play the first replication again
             arguments["policy_uniforms"], arguments["world_uniforms"] = uniforms
             arguments["before"] = before
-            if play_lanes.compiled(*arguments.values()) != COMPLETE:
+            with np.errstate(all="ignore"):  # not compiled, lanes that will not be confirmed may say so
+                ended = play_lanes.compiled(*arguments.values())
+            if ended != COMPLETE:
                 progress.advance(-done)
                 return [outcome for one in self.singles for outcome in one.run(stop, progress)]
-            progress.advance(LANES * rounds)
-            done += LANES * rounds
+            progress.advance(count * rounds)
+            done += count * rounds
         return [Outcome(*kept, None) for kept in zip(arguments["kept"], arguments["kept_p"], strict=True)]
+
+    @property
+    def lanes(self) -> int:
+        """As many as there are replications, or up to three more."""
+        return -(-len(self.singles) // LANES) * LANES
 
     def arguments(self, n_marks: int) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
-        job = self.singles[0]
+        job, count = self.singles[0], len(self.singles)
         n = job.environment.n_arms
         params = job.policy.resolve(n, job.told)
         env = job.environment.parameters(job.horizon)
+        worlds = tuple(open_world(env) for _ in range(self.lanes))
         return {
             "params": params,
-            "state": lane_state(params),
+            "state": lane_state(params, self.lanes // LANES),
             "env": env,
-            "worlds": tuple(open_world(env) for _ in self.singles),
-            "policy_uniforms": np.empty((LANES, 0)),
-            "world_uniforms": np.empty((LANES, 0, job.columns)),
+            "worlds": worlds + worlds[:1] * (MOST - self.lanes),
+            "policy_uniforms": np.empty((self.lanes, 0)),
+            "world_uniforms": np.empty((self.lanes, 0, job.columns)),
             "before": 0,
             "marks": job.marks,
-            "tally": np.zeros((LANES, N_TALLY)),
-            "kept": np.full((LANES, n_marks, N_KEPT), np.nan),
-            "kept_p": np.full((LANES, n_marks if job.probabilities else 0, n), np.nan),
+            "kept": np.full((count, n_marks, N_KEPT), np.nan),
+            "kept_p": np.full((count, n_marks if job.probabilities else 0, n), np.nan),
         }
 
 
-def group(jobs: Sequence[Job]) -> list[Job | LaneJob]:
-    """The replications of one policy, by fours where lanes can play them."""
+def group(jobs: Sequence[Job], threads: int = 1) -> list[Job | LaneJob]:
+    """The replications of one policy, many at once where lanes can play them; something for every thread."""
     job = jobs[0]
     simple = not job.trace and not isinstance(job.environment, (Delayed, Logged, PythonEnvironment))
     if not simple or len(jobs) < LANES:
@@ -211,8 +222,9 @@ def group(jobs: Sequence[Job]) -> list[Job | LaneJob]:
     params = job.policy.resolve(job.environment.n_arms, job.told)
     if not fit(params, job.environment.parameters(job.horizon)):
         return list(jobs)
-    last = len(jobs) - len(jobs) % LANES
-    return [*(LaneJob(jobs[i : i + LANES]) for i in range(0, last, LANES)), *jobs[last:]]
+    last = len(jobs) - (len(jobs) % LANES == 1)  # one that is left over is played sooner alone
+    count = min(MOST, -(-last // (LANES * threads)) * LANES)
+    return [*(LaneJob(jobs[i : min(i + count, last)]) for i in range(0, last, count)), *jobs[last:]]
 
 
 def prepare(group: Sequence[Job | LaneJob]) -> None:

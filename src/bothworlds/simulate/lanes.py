@@ -1,10 +1,11 @@
-"""Four replications of a policy in the lanes of one processor core, with the bits each would have alone.
+"""Many replications of a policy at once on one processor core, with the bits each would have alone.
 
 Only for a policy whose rounds are short enough for this to pay: Tsallis-INF (and its relatives with β = ⅔)
 with few arms, on worlds that do not watch it. A replication on its own mostly waits for one operation to
-end before the next can begin; four do not wait for each other.
+end before the next can begin. Here four share every operation, in the lanes of a block, and up to four such
+fours take turns, operation by operation: they do not wait for each other.
 
-Everything per arm is interleaved: arm i of replication w is at 4i + w.
+Each four has a row of every array, in which what is per arm is interleaved: arm i of lane w is at 4i + w.
 """
 
 from __future__ import annotations
@@ -15,7 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
-from bothworlds._lanes import LANES, at_most, fill, load, pack, smallest, store
+from bothworlds._lanes import (
+    LANES,
+    at_most,
+    deal,
+    deck,
+    fill,
+    gather,
+    least,
+    load,
+    most,
+    pack,
+    scatter,
+    smallest,
+    store,
+)
 from bothworlds.environments.base import benchmark, cost_of, loss_of, prepare, watches
 from bothworlds.policies.base import FEW, init
 from bothworlds.policies.estimators import ImportanceWeightedParameters
@@ -24,7 +39,15 @@ from bothworlds.policies.ftrl_state import FTRLState
 from bothworlds.policies.rates import CommonRateParameters
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simplex.steps import MULTIPLIER, TOTAL, HalfTsallisStep, TwoThirdsTsallisStep, advance
-from bothworlds.simplex.steps.root_tsallis_lanes import CONFIRMED, advance_lanes
+from bothworlds.simplex.steps.root_tsallis_lanes import (
+    CONFIRMED,
+    N_FRESH,
+    confirm_lanes,
+    correct_lanes,
+    finish_lanes,
+    invert_lanes,
+    predict_lanes,
+)
 from bothworlds.simulate.engine import (
     BAD_LOSS,
     CLEAN,
@@ -33,31 +56,38 @@ from bothworlds.simulate.engine import (
     COST,
     LOSS,
     MARK,
+    N_TALLY,
     NEVER,
     REGRET,
     SUFFERED,
     UNSOLVED,
 )
 
+MOST = 16  # replications at once: more gain nothing
+
+# what a round leaves in ``LaneState.met``, a block each
+ARM, CHANCE, BEFORE, AFTER = range(4)
+N_MET = 4
+
 
 class LaneState(NamedTuple):
-    """What four replications know, interleaved, and room to work in."""
+    """What replications know, a row for every four, interleaved, and room to work in."""
 
     losses: FloatArray
     p: FloatArray
     carried: FloatArray
     fresh: FloatArray
     """Room for what is carried next."""
-    drawn: FloatArray
-    """The arms of the round, one number per lane."""
-    before: FloatArray
-    """Their estimates before the round, where the round is not yet done."""
+    met: FloatArray
+    """What happens in the round."""
+    tally: FloatArray
+    """Running totals."""
     single: FTRLState
     """Room for one replication."""
 
 
 def fit(params: Any, env: Any) -> bool:
-    """Can four replications of this policy in this world share a core?"""
+    """Can replications of this policy in this world be played many at once?"""
     return (
         isinstance(params, FTRLParameters)
         and isinstance(params.step, (HalfTsallisStep, TwoThirdsTsallisStep))
@@ -68,28 +98,49 @@ def fit(params: Any, env: Any) -> bool:
     )
 
 
-def lane_state(params: FTRLParameters) -> LaneState:
-    """Four fresh replications."""
+def lane_state(params: FTRLParameters, fours: int) -> LaneState:
+    """Fresh replications, four times as many."""
     single = init(params)
+
+    def row_each(values: FloatArray) -> FloatArray:
+        return aligned(np.tile(np.repeat(values, LANES), (fours, 1)))
+
     return LaneState(
-        np.repeat(single.losses, LANES),
-        np.repeat(single.p, LANES),
-        np.repeat(single.carried, LANES),
-        np.repeat(single.carried, LANES),
-        np.zeros(LANES),
-        np.zeros(LANES),
+        row_each(single.losses),
+        row_each(single.p),
+        row_each(single.carried),
+        row_each(np.zeros(N_FRESH)),
+        row_each(np.zeros(N_MET)),
+        row_each(np.zeros(N_TALLY)),
         single,
     )
 
 
+def aligned(values: FloatArray) -> FloatArray:
+    """A copy that begins where a cache line does: blocks that cross into the next take twice as long."""
+    room = np.empty(values.size + 8)
+    begin = -(room.ctypes.data // 8) % 8
+    found = room[begin : begin + values.size].reshape(values.shape)
+    found[:] = values
+    return found
+
+
 @kernel
-def alone(params: FTRLParameters, state: LaneState, w: int, moved: int, before: float) -> int:
+def alone(
+    params: FTRLParameters,
+    single: FTRLState,
+    losses: FloatArray,
+    carried: FloatArray,
+    p: FloatArray,
+    w: int,
+    moved: int,
+    before: float,
+) -> int:
     """The step of one replication on its own, when its lane does not confirm."""
-    single = state.single
     for i in range(params.n_arms):
-        single.losses[i] = state.losses[LANES * i + w]
+        single.losses[i] = losses[LANES * i + w]
     for k in range(single.carried.size):
-        single.carried[k] = state.carried[LANES * k + w]
+        single.carried[k] = carried[LANES * k + w]
     status = advance(
         params.step,
         params.regularizer,
@@ -103,69 +154,152 @@ def alone(params: FTRLParameters, state: LaneState, w: int, moved: int, before: 
         0.0,
     )
     for i in range(params.n_arms):
-        state.p[LANES * i + w] = single.p[i]
+        p[LANES * i + w] = single.p[i]
     for k in range(single.carried.size):
-        state.carried[LANES * k + w] = single.carried[k]
+        carried[LANES * k + w] = single.carried[k]
     return status
 
 
 @kernel
-def patch(params: FTRLParameters, state: LaneState) -> int:
-    """After a round in which not all lanes confirm: keep those that do, do the others one by one."""
+def patch(params: FTRLParameters, state: LaneState, four: int) -> int:
+    """After a round in which not all four lanes confirm: keep those that do, do the others one by one."""
+    fresh, carried, met = state.fresh[four], state.carried[four], state.met[four]
     worst = 0
     for w in range(LANES):
-        if state.fresh[LANES * CONFIRMED + w] == 1.0:
+        if fresh[LANES * CONFIRMED + w] == 1.0:
             for k in range(state.single.carried.size):
                 if k != CONFIRMED:
-                    state.carried[LANES * k + w] = state.fresh[LANES * k + w]
+                    carried[LANES * k + w] = fresh[LANES * k + w]
         else:
-            worst = max(worst, alone(params, state, w, int(state.drawn[w]), state.before[w]))
+            moved, before = int(met[LANES * ARM + w]), met[LANES * BEFORE + w]
+            status = alone(params, state.single, state.losses[four], carried, state.p[four], w, moved, before)
+            worst = max(worst, status)
     return worst
 
 
 @kernel
-def recentre_lanes(params: FTRLParameters, state: LaneState) -> None:
+def recentre_lanes(losses: FloatArray, carried: FloatArray, n: int) -> None:
     """Subtract a whole number from the losses of each replication that needs it, as ``recentre`` does."""
     for w in range(LANES):
-        if state.carried[LANES * MULTIPLIER + w] > RECENTRE:
-            shift = math.floor(state.carried[LANES * MULTIPLIER + w])
-            for i in range(params.n_arms):
-                state.losses[LANES * i + w] -= shift
-            state.carried[LANES * MULTIPLIER + w] -= shift
+        if carried[LANES * MULTIPLIER + w] > RECENTRE:
+            shift = math.floor(carried[LANES * MULTIPLIER + w])
+            for i in range(n):
+                losses[LANES * i + w] -= shift
+            carried[LANES * MULTIPLIER + w] -= shift
 
 
 @kernel(inline=True)
-def draw_lanes(params: FTRLParameters, state: LaneState, uniforms: FloatArray, k: int) -> None:
-    """Fill ``drawn`` with the arms: how many have a sum of p that does not exceed the target."""
-    four = pack(uniforms[0, k], uniforms[1, k], uniforms[2, k], uniforms[3, k])
-    target = four * load(state.carried, LANES * TOTAL)
+def draw_lanes(params: FTRLParameters, state: LaneState, u: FloatArray, k: int, f: int) -> None:
+    """The arms: how many have a sum of p that does not exceed the target; never one with p = 0."""
+    a, n = LANES * f, params.n_arms
+    p, met = state.p[f], state.met[f]
+    target = pack(u[a, k], u[a + 1, k], u[a + 2, k], u[a + 3, k]) * load(state.carried[f], LANES * TOTAL)
     reached, arms = fill(0.0), fill(0.0)
-    for i in range(params.n_arms):
-        reached = reached + load(state.p, LANES * i)
+    for i in range(n):
+        reached = reached + load(p, LANES * i)
         arms = arms + at_most(reached, target)
-    store(state.drawn, 0, arms)
+    arms = least(arms, n - 1.0)
+    chance = gather(p, arms)
+    store(met, LANES * ARM, arms)
+    if smallest(chance) == 0.0:
+        step_back(p, met)
+        arms = load(met, LANES * ARM)
+        chance = gather(p, arms)
+    store(met, LANES * CHANCE, chance)
+    store(met, LANES * BEFORE, gather(state.losses[f], arms))
+
+
+@kernel
+def step_back(p: FloatArray, met: FloatArray) -> None:
+    """To an arm with p > 0: rounding kept the sum below the target, and zeros came last."""
+    for w in range(LANES):
+        arm = int(met[LANES * ARM + w])
+        while p[LANES * arm + w] == 0.0 and arm > 0:
+            arm -= 1
+        met[LANES * ARM + w] = arm
 
 
 @kernel(inline=True)
 def meet(
-    state: LaneState, env: Any, world: Any, t: int, draws: FloatArray, w: int, n: int, tally: FloatArray
+    env: Any, world: Any, t: int, arm: float, draws: FloatArray, unwatched: FloatArray
 ) -> tuple[float, float, float]:
-    """Round t of one replication in its world: the loss, and the estimate of the arm before and after."""
-    arm = min(int(state.drawn[w]), n - 1)
-    while state.p[LANES * arm + w] == 0.0 and arm > 0:
-        arm -= 1
-    prepare(env, world, t, state.single.p, draws)
-    loss = loss_of(env, world, t, arm, draws)
-    cost, clean = cost_of(env, world, t, arm, draws)
-    tally[w, COST] += cost
-    tally[w, CLEAN] += clean
-    tally[w, SUFFERED] += loss
-    at = LANES * arm + w
-    before = state.losses[at]
-    after = before + loss / state.p[at]
-    state.losses[at] = after
-    state.drawn[w] = arm
-    return loss, before, after
+    """Round t of one replication in its world: the loss, and what the arm costs."""
+    prepare(env, world, t, unwatched, draws)
+    loss = loss_of(env, world, t, int(arm), draws)
+    cost, clean = cost_of(env, world, t, int(arm), draws)
+    return loss, cost, clean
+
+
+@kernel(inline=True)
+def meet_lanes(state: LaneState, env: Any, worlds: Any, t: int, uniforms: FloatArray, k: int, f: int) -> Any:
+    """Round t of four replications: their losses."""
+    a, b, c, d = LANES * f, LANES * f + 1, LANES * f + 2, LANES * f + 3
+    arms, p, tally = state.met[f], state.single.p, state.tally[f]  # p: of nobody, for nobody looks
+    loss0, cost0, clean0 = meet(env, deal(worlds, a), t, arms[LANES * ARM], uniforms[a, k], p)
+    loss1, cost1, clean1 = meet(env, deal(worlds, b), t, arms[LANES * ARM + 1], uniforms[b, k], p)
+    loss2, cost2, clean2 = meet(env, deal(worlds, c), t, arms[LANES * ARM + 2], uniforms[c, k], p)
+    loss3, cost3, clean3 = meet(env, deal(worlds, d), t, arms[LANES * ARM + 3], uniforms[d, k], p)
+    losses = pack(loss0, loss1, loss2, loss3)
+    add(tally, COST, pack(cost0, cost1, cost2, cost3))
+    add(tally, CLEAN, pack(clean0, clean1, clean2, clean3))
+    add(tally, SUFFERED, losses)
+    return losses
+
+
+@kernel(inline=True)
+def add(tally: FloatArray, k: int, block: Any) -> None:
+    """Add to the running totals of four replications."""
+    store(tally, LANES * k, load(tally, LANES * k) + block)
+
+
+@kernel(inline=True)
+def learn(losses: FloatArray, met: FloatArray, suffered: Any) -> None:
+    """Add to the estimates of four arms."""
+    after = load(met, LANES * BEFORE) + suffered / load(met, LANES * CHANCE)
+    store(met, LANES * AFTER, after)
+    scatter(losses, load(met, LANES * ARM), after)
+
+
+@kernel(inline=True)
+def solve_lanes(params: FTRLParameters, state: LaneState) -> int:
+    """The step of all replications, part by part: a part waits for that before, but not for its like."""
+    step, n, fours = params.step, params.n_arms, state.p.shape[0]
+    end = state.single.rates[0] * params.regularizer.factor
+    for f in range(fours):
+        before, after = load(state.met[f], LANES * BEFORE), load(state.met[f], LANES * AFTER)
+        predict_lanes(step, end, state.carried[f], before, after, state.fresh[f])
+    for f in range(fours):
+        invert_lanes(step, state.losses[f], state.p[f], n, state.fresh[f])
+    for f in range(fours):
+        correct_lanes(step, end, state.fresh[f])
+    for f in range(fours):
+        finish_lanes(step, end, state.p[f], n, state.fresh[f])
+    highest = fill(-math.inf)
+    worst = 0
+    for f in range(fours):
+        if not confirm_lanes(step, end, state.carried[f], state.fresh[f]):
+            worst = max(worst, patch(params, state, f))
+        highest = most(load(state.carried[f], LANES * MULTIPLIER), highest)
+    if not smallest(RECENTRE - highest) >= 0.0:
+        for f in range(fours):
+            recentre_lanes(state.losses[f], state.carried[f], n)
+    return worst
+
+
+@kernel
+def keep_lanes(
+    state: LaneState, env: Any, worlds: Any, t: int, mark: int, kept: FloatArray, kept_p: FloatArray
+) -> None:
+    """What a checkpoint wants to know."""
+    for j in range(kept.shape[0]):
+        best, clean_best = benchmark(env, deal(worlds, j), t)
+        f, w = j // LANES, j % LANES
+        kept[j, mark, REGRET] = state.tally[f, LANES * COST + w] - best
+        kept[j, mark, CLEAN_REGRET] = state.tally[f, LANES * CLEAN + w] - clean_best
+        kept[j, mark, LOSS] = state.tally[f, LANES * SUFFERED + w]
+        if mark < kept_p.shape[1]:
+            for i in range(kept_p.shape[2]):
+                kept_p[j, mark, i] = state.p[f, LANES * i + w]
 
 
 @entry
@@ -178,56 +312,37 @@ def play_lanes(
     world_uniforms: FloatArray,
     before: int,
     marks: IntArray,
-    tally: FloatArray,
     kept: FloatArray,
     kept_p: FloatArray,
 ) -> int:
-    """Play rounds before+1, before+2, … of four replications; return how it ended.
+    """Play rounds before+1, before+2, … of the replications in ``state``; return how it ended.
 
-    Uniforms, ``tally``, ``kept`` and ``kept_p`` are those of ``play_block`` with one more, first, index. The
-    worlds are four arguments in one: a loop over them would copy all four for each.
+    Uniforms, ``kept`` and ``kept_p`` are those of ``play_block`` with one more, first, index: ``kept`` and
+    ``kept_p`` only have those replications that are asked for. ``worlds`` are always ``MOST``, used or not:
+    their number is part of their type, and one kernel is to serve all.
     """
-    n = params.n_arms
-    mark = int(tally[0, MARK])
+    dealt = deck(worlds)
+    fours = state.p.shape[0]
+    mark = int(state.tally[0, LANES * MARK])
     following = marks[mark] if mark < marks.size else NEVER
     for k in range(world_uniforms.shape[1]):
         t = before + k + 1
-        draw_lanes(params, state, policy_uniforms, k)
-        loss0, old0, new0 = meet(state, env, worlds[0], t, world_uniforms[0, k], 0, n, tally)
-        loss1, old1, new1 = meet(state, env, worlds[1], t, world_uniforms[1, k], 1, n, tally)
-        loss2, old2, new2 = meet(state, env, worlds[2], t, world_uniforms[2, k], 2, n, tally)
-        loss3, old3, new3 = meet(state, env, worlds[3], t, world_uniforms[3, k], 3, n, tally)
-        if not (min(loss0, loss1, loss2, loss3) >= 0.0 and max(loss0, loss1, loss2, loss3) <= 1.0):
+        for f in range(fours):
+            draw_lanes(params, state, policy_uniforms, k, f)
+        fair = fill(1.0)
+        for f in range(fours):
+            losses = meet_lanes(state, env, dealt, t, world_uniforms, k, f)
+            fair = fair * (at_most(0.0, losses) * at_most(losses, 1.0))
+            learn(state.losses[f], state.met[f], losses)
+        if smallest(fair) == 0.0:
             return BAD_LOSS
         if params.rate.growing:
             state.single.rates[0] = params.rate.theta * math.sqrt(1.0 + t)
-        confirmed = advance_lanes(
-            params.step,
-            state.single.rates[0] * params.regularizer.factor,
-            state.losses,
-            state.carried,
-            state.p,
-            pack(old0, old1, old2, old3),
-            pack(new0, new1, new2, new3),
-            n,
-            state.fresh,
-        )
-        if confirmed < LANES:
-            store(state.before, 0, pack(old0, old1, old2, old3))
-            if patch(params, state) == FAILED:
-                return UNSOLVED
-        if not smallest(RECENTRE - load(state.carried, LANES * MULTIPLIER)) >= 0.0:
-            recentre_lanes(params, state)
+        if solve_lanes(params, state) == FAILED:
+            return UNSOLVED
         if t == following:
-            for w in range(LANES):
-                best, clean_best = benchmark(env, worlds[w], t)
-                kept[w, mark, REGRET] = tally[w, COST] - best
-                kept[w, mark, CLEAN_REGRET] = tally[w, CLEAN] - clean_best
-                kept[w, mark, LOSS] = tally[w, SUFFERED]
-                if mark < kept_p.shape[1]:
-                    for i in range(n):
-                        kept_p[w, mark, i] = state.p[LANES * i + w]
+            keep_lanes(state, env, dealt, t, mark, kept, kept_p)
             mark += 1
             following = marks[mark] if mark < marks.size else NEVER
-    tally[0, MARK] = mark
+    state.tally[0, LANES * MARK] = mark
     return COMPLETE

@@ -111,7 +111,8 @@ def simulate(
             [
                 Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
                 for number in numbers
-            ]
+            ],
+            jobs,
         )
         for policy in labelled.values()
         for rounds in [block_of(environment, block, policy, told)]

@@ -1,5 +1,8 @@
 """The step of root_tsallis.py for four problems at once, one per lane: the same operations in the same order.
 
+It comes in five parts, which leave in ``fresh`` what the next one wants, so that a caller with more than four
+problems can do each part for all: predict, invert, correct, finish, confirm.
+
 Arrays are interleaved: number i of problem w is at 4i + w. What a lane cannot confirm at its first pass
 is left to the kernel for one problem, so that every lane has the bits that it would have alone.
 """
@@ -10,7 +13,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._lanes import LANES, add_up, at_most, fill, least, load, most, root, store, whole
+from bothworlds._lanes import LANES, at_most, fill, least, load, most, root, smallest, store, whole
 from bothworlds.simplex.steps.base import (
     CANCELLATION,
     MULTIPLIER,
@@ -31,14 +34,32 @@ from bothworlds.simplex.steps.root_tsallis import (
     third_order,
 )
 
-CONFIRMED = TAKEN_OVER  # where ``fresh`` says which lanes are
+CONFIRMED = TAKEN_OVER  # in ``fresh``: 1 for the lanes that are, 0 for the others
+CLOSEST = CURVE + 1  # … and two numbers more than are carried: the smallest y
+LAST = CURVE + 2  # … and the last step
+N_FRESH = CURVE + 3
 
 
 @kernel(inline=True)
-def invert_lanes(
-    step: Any, losses: FloatArray, shift: Any, r: FloatArray, n: int
-) -> tuple[Any, Any, Any, Any]:
+def predict_lanes(
+    step: Any, end: float, carried: FloatArray, before: Any, after: Any, fresh: FloatArray
+) -> None:
+    """Where λ leads, after the loss of one arm has changed in each lane."""
+    shift = load(carried, LANES * MULTIPLIER)
+    old, new = 1.0 / (before - shift), 1.0 / (after - shift)
+    old_power, new_power = power(step, old), power(step, new)
+    s = load(carried, LANES * SUM) + (new_power - old_power)
+    old_power, new_power = old_power * old, new_power * new
+    slope = load(carried, LANES * SLOPE) + (new_power - old_power)
+    curve = load(carried, LANES * CURVE) + (new_power * new - old_power * old)
+    lacking = 1.0 - root(power(step, end) * s)
+    store(fresh, LANES * MULTIPLIER, shift + predict(step, lacking, s, slope, curve))
+
+
+@kernel(inline=True)
+def invert_lanes(step: Any, losses: FloatArray, r: FloatArray, n: int, fresh: FloatArray) -> None:
     """``invert`` in lanes: its sums have four parts, by the number of the arm modulo four."""
+    shift = load(fresh, LANES * MULTIPLIER)
     a0, a1, a2, a3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
     b0, b1, b2, b3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
     c0, c1, c2, c3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
@@ -59,7 +80,10 @@ def invert_lanes(
         r0, t0, y0 = terms(step, losses, shift, r, LANES * i)
         s, slope, curve = s + t0, slope + t0 * r0, curve + (t0 * r0) * r0
         low = least(y0, low)
-    return s, slope, curve, low
+    store(fresh, LANES * SUM, s)
+    store(fresh, LANES * SLOPE, slope)
+    store(fresh, LANES * CURVE, curve)
+    store(fresh, LANES * CLOSEST, low)
 
 
 @kernel(inline=True)
@@ -72,8 +96,18 @@ def terms(step: Any, losses: FloatArray, shift: Any, r: FloatArray, at: int) -> 
 
 
 @kernel(inline=True)
-def finish_lanes(step: Any, r: FloatArray, scale: float, dx: Any, n: int) -> Any:
+def correct_lanes(step: Any, end: float, fresh: FloatArray) -> None:
+    """The last step of λ."""
+    s = load(fresh, LANES * SUM)
+    excess = power(step, end) * s - 1.0
+    slope, curve = load(fresh, LANES * SLOPE), load(fresh, LANES * CURVE)
+    store(fresh, LANES * LAST, third_order(step, little_missing(step, excess), s, slope, curve))
+
+
+@kernel(inline=True)
+def finish_lanes(step: Any, end: float, r: FloatArray, n: int, fresh: FloatArray) -> None:
     """``finish`` in lanes."""
+    scale, dx = power(step, end), load(fresh, LANES * LAST)
     a0, a1, a2, a3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
     for i in range(0, whole(n), LANES):
         at = LANES * i
@@ -84,7 +118,7 @@ def finish_lanes(step: Any, r: FloatArray, scale: float, dx: Any, n: int) -> Any
     total = (a0 + a1) + (a2 + a3)
     for i in range(whole(n), n):
         total = total + finished(step, r, scale, dx, LANES * i)
-    return total
+    store(fresh, LANES * TOTAL, total)
 
 
 @kernel(inline=True)
@@ -98,53 +132,27 @@ def finished(step: Any, r: FloatArray, scale: float, dx: Any, at: int) -> Any:
 
 
 @kernel(inline=True)
-def advance_lanes(
-    step: Any,
-    end: float,
-    losses: FloatArray,
-    carried: FloatArray,
-    p: FloatArray,
-    before: Any,
-    after: Any,
-    n: int,
-    fresh: FloatArray,
-) -> int:
-    """``advance`` for four problems with the same rate, in each of which the loss of one arm has changed.
-
-    Returns how many are confirmed. If not all are, ``carried`` is left as it was; ``fresh``, of its size,
-    holds what it would be, with 1 at ``CONFIRMED`` for the lanes that are.
-    """
-    scale = power(step, end)
-    shift = load(carried, LANES * MULTIPLIER)
-    kept = load(carried, LANES * SUM)
-    old, new = 1.0 / (before - shift), 1.0 / (after - shift)
-    old_power, new_power = power(step, old), power(step, new)
-    s = kept + (new_power - old_power)
-    old_power, new_power = old_power * old, new_power * new
-    slope = load(carried, LANES * SLOPE) + (new_power - old_power)
-    curve = load(carried, LANES * CURVE) + (new_power * new - old_power * old)
-    shift = shift + predict(step, 1.0 - root(scale * s), s, slope, curve)
-    s, slope, curve, closest = invert_lanes(step, losses, shift, p, n)
-    excess = scale * s - 1.0
-    dx = third_order(step, little_missing(step, excess), s, slope, curve)
-    shift = shift + dx
-    total = finish_lanes(step, p, scale, dx, n)
-    error = total - 1.0
+def confirm_lanes(step: Any, end: float, carried: FloatArray, fresh: FloatArray) -> bool:
+    """Are all lanes confirmed? Only then ``carried`` is renewed; else ``CONFIRMED`` says which lanes are."""
+    s, slope, curve = load(fresh, LANES * SUM), load(fresh, LANES * SLOPE), load(fresh, LANES * CURVE)
+    dx, total = load(fresh, LANES * LAST), load(fresh, LANES * TOTAL)
+    shift = load(fresh, LANES * MULTIPLIER) + dx
+    excess, error = power(step, end) * s - 1.0, total - 1.0
     confirmed = (
-        at_most(1e-300, kept)
-        * at_most(end * (1.0 - SLACK), closest)
+        at_most(1e-300, load(carried, LANES * SUM))
+        * at_most(end * (1.0 - SLACK), load(fresh, LANES * CLOSEST))
         * at_most(most(excess, 0.0 - excess), 1e-3)
         * at_most(most(dx, 0.0 - dx), NEAR * end)
         * at_most(most(error, 0.0 - error), SUM_TOLERANCE)  # NaN, wherever it comes from, is in the total
         * at_most(most(shift, 0.0 - shift), CANCELLATION * end)
     )
-    count = int(add_up(confirmed))
-    target = carried if count == LANES else fresh
+    all_confirmed = smallest(confirmed) == 1.0
+    target = carried if all_confirmed else fresh
+    s, slope = shifted(step, s, slope, curve, dx)
     store(target, LANES * MULTIPLIER, shift)
     store(target, LANES * TOTAL, total)
-    s, slope = shifted(step, s, slope, curve, dx)
     store(target, LANES * SUM, s)
     store(target, LANES * SLOPE, slope)
     store(target, LANES * CURVE, curve)
     store(fresh, LANES * CONFIRMED, confirmed)
-    return count
+    return all_confirmed
