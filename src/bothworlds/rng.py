@@ -67,35 +67,34 @@ def from_dict(data: dict[str, Any]) -> np.random.Generator:
 
 
 class Uniforms:
-    """The numbers of ``stream(seed, *path).random()``, bit by bit, in blocks."""
+    """The numbers of ``stream(seed, *path).random()``, bit by bit, for several paths: a row for each."""
 
-    def __init__(self, seed: int, *path: int) -> None:
-        self._key = np.random.SeedSequence(seed, spawn_key=path).generate_state(2, np.uint64)
+    def __init__(self, seed: int, *paths: tuple[int, ...]) -> None:
+        sequences = [np.random.SeedSequence(seed, spawn_key=path) for path in paths]
+        self._keys = np.array([sequence.generate_state(2, np.uint64) for sequence in sequences])
         self._counter = np.uint64(1)  # NumPy counts before it draws
-        self._left: FloatArray = np.empty(0)
+        self._left: FloatArray = np.empty((len(paths), 0))
 
     def draw(self, *shape: int) -> FloatArray:
-        """The next numbers."""
-        out = np.empty(shape)
+        """The next numbers, an array of this shape for each path."""
+        out = np.empty((len(self._keys), *shape))
         self.fill(out)
         return out
 
     def fill(self, out: FloatArray) -> None:
         """Fill a contiguous array."""
-        flat = out.reshape(-1)
-        begin = min(self._left.size, flat.size)
-        flat[:begin], self._left = self._left[:begin], self._left[begin:]
-        end = flat.size - (flat.size - begin) % 4
-        self._draw(flat[begin:end])
-        if end < flat.size:
-            four = np.empty(4)
-            self._draw(four)
-            flat[end:], self._left = four[: flat.size - end], four[flat.size - end :]
-
-    def _draw(self, out: FloatArray) -> None:
-        key0, key1 = self._key
-        philox(key0, key1, self._counter, out)
-        self._counter += np.uint64(out.size // 4)
+        rows = out.reshape(len(out), -1)
+        size = rows.shape[1]
+        begin = min(self._left.shape[1], size)
+        rows[:, :begin], self._left = self._left[:, :begin], self._left[:, begin:]
+        needed = -(-(size - begin) // 4) * 4
+        if begin == 0 and needed == size:
+            philox(self._keys, self._counter, rows)
+        elif needed:
+            more = np.empty((len(rows), needed))
+            philox(self._keys, self._counter, more)
+            rows[:, begin:], self._left = more[:, : size - begin], more[:, size - begin :]
+        self._counter += np.uint64(needed // 4)
 
 
 LONG_WORD = 0xFFFFFFFFFFFFFFFF  # 64 bits
@@ -141,25 +140,27 @@ def _tell_numba() -> None:
 
 
 @entry
-def philox(key0: Any, key1: Any, counter: Any, out: FloatArray) -> None:
-    """Philox-4×64 with 10 rounds: four uniforms for each counter, from ``counter`` on.
+def philox(keys: Any, begin: Any, out: FloatArray) -> None:
+    """Philox-4×64 with 10 rounds: in each row four uniforms for each counter, from ``begin`` on.
 
     J. Salmon, M. Moraes, R. Dror, D. Shaw: Parallel Random Numbers: As Easy as 1, 2, 3. SC 2011.
     """
-    nothing = counter ^ counter
-    for i in range(0, out.size, 4):
-        x0, x1, x2, x3 = counter, nothing, nothing, nothing
-        k0, k1 = key0, key1
-        for _ in range(10):
-            high0, low0 = times(x0, 0xD2E7470EE14C6C93)
-            high1, low1 = times(x2, 0xCA5A826395121157)
-            x0, x1, x2, x3 = high1 ^ x1 ^ k0, low1, high0 ^ x3 ^ k1, low0
-            k0, k1 = plus(k0, 0x9E3779B97F4A7C15), plus(k1, 0xBB67AE8584CAA73B)
-        out[i] = (x0 >> 11) * 2.0**-53
-        out[i + 1] = (x1 >> 11) * 2.0**-53
-        out[i + 2] = (x2 >> 11) * 2.0**-53
-        out[i + 3] = (x3 >> 11) * 2.0**-53
-        counter = plus(counter, 1)
+    nothing = begin ^ begin
+    for row in range(out.shape[0]):
+        counter = begin
+        for i in range(0, out.shape[1], 4):
+            x0, x1, x2, x3 = counter, nothing, nothing, nothing
+            k0, k1 = keys[row, 0], keys[row, 1]
+            for _ in range(10):
+                high0, low0 = times(x0, 0xD2E7470EE14C6C93)
+                high1, low1 = times(x2, 0xCA5A826395121157)
+                x0, x1, x2, x3 = high1 ^ x1 ^ k0, low1, high0 ^ x3 ^ k1, low0
+                k0, k1 = plus(k0, 0x9E3779B97F4A7C15), plus(k1, 0xBB67AE8584CAA73B)
+            out[row, i] = (x0 >> 11) * 2.0**-53
+            out[row, i + 1] = (x1 >> 11) * 2.0**-53
+            out[row, i + 2] = (x2 >> 11) * 2.0**-53
+            out[row, i + 3] = (x3 >> 11) * 2.0**-53
+            counter = plus(counter, 1)
 
 
 # --- inside kernels -------------------------------------------------------------------------------------

@@ -125,16 +125,20 @@ class Job:
 
     def randoms(self) -> list[Any]:
         """The streams of this replication: uniforms, but a whole generator for a world written in Python."""
-        kinds = [rng.stream if stream == PYTHON_STREAM else rng.Uniforms for stream in range(4)]
-        return [kind(self.seed, stream, self.replication) for stream, kind in enumerate(kinds)]
+        return [
+            rng.stream(self.seed, stream, self.replication)
+            if stream == PYTHON_STREAM
+            else rng.Uniforms(self.seed, (stream, self.replication))
+            for stream in range(4)
+        ]
 
     def fill(self, arguments: dict[str, Any], randoms: list[Any], before: int, rounds: int) -> None:
         """The random numbers (and, for a world written in Python, the losses) of the next block."""
         arguments["before"] = before
-        arguments["policy_uniforms"] = randoms[POLICY_STREAM].draw(rounds, self.policy.draws)
-        uniforms = randoms[WORLD_STREAM].draw(rounds, self.columns)
+        arguments["policy_uniforms"] = randoms[POLICY_STREAM].draw(rounds, self.policy.draws)[0]
+        uniforms = randoms[WORLD_STREAM].draw(rounds, self.columns)[0]
         if isinstance(self.environment, Delayed):  # a stream of its own: the losses are those of the base
-            uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].draw(rounds, 1)])
+            uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].draw(rounds, 1)[0]])
         arguments["world_uniforms"] = uniforms
         base = inner(self.environment)
         if isinstance(base, PythonEnvironment):
@@ -163,7 +167,7 @@ class LaneJob:
         arguments = self.arguments(job.marks.size)
         streams = (POLICY_STREAM, WORLD_STREAM)
         randoms = [
-            [rng.Uniforms(one.seed, stream, one.replication) for one in self.singles] for stream in streams
+            rng.Uniforms(job.seed, *((stream, one.replication) for one in self.singles)) for stream in streams
         ]
         done = 0
         block = min(job.block, LANE_BLOCK)
@@ -172,9 +176,8 @@ class LaneJob:
                 break
             rounds = min(block, job.horizon - before)
             uniforms = np.empty((self.lanes, rounds)), np.empty((self.lanes, rounds, job.columns))
-            for generators, out in zip(randoms, uniforms, strict=True):
-                for generator, row in zip(generators, out[:count], strict=True):
-                    generator.fill(row)
+            for random, out in zip(randoms, uniforms, strict=True):
+                random.fill(out[:count])
                 out[count:] = out[0]  # lanes that are left over play the first replication again
             arguments["policy_uniforms"], arguments["world_uniforms"] = uniforms
             arguments["before"] = before
