@@ -76,7 +76,7 @@ def chunk_names(path):
     return sorted(file.name for file in (Path(path) / "chunks").glob("*.parquet"))
 
 
-def driver(tmp_path, out, content, *, seconds=0.02, jobs=1, executor="", **options):
+def driver(tmp_path, out, content, *, seconds=0.003, jobs=1, executor="", **options):
     """A program that runs a study: a process that can be killed."""
     file = tmp_path / "study.toml"
     file.write_text(content)

@@ -71,7 +71,7 @@ def _whole(tmp_path_factory):
     """The rows of a run on one thread."""
     out = tmp_path_factory.mktemp("serial") / "out"
     with pytest.MonkeyPatch.context() as monkeypatch:
-        small_chunks(monkeypatch, 0.05)
+        small_chunks(monkeypatch, 0.008)
         run_study(study(**STUDY), out, jobs=1, progress=False)
     return rows(out)
 
@@ -90,7 +90,7 @@ def when_chunks_are_there(out, action):
 
 @pytest.mark.compiled
 def test_a_worker_is_killed_in_the_middle(tmp_path, dask, whole, monkeypatch):
-    small_chunks(monkeypatch, 0.05)
+    small_chunks(monkeypatch, 0.008)
     first, second = dask.worker(), dask.worker()
     out = tmp_path / "out"
     watcher = when_chunks_are_there(out, first.kill)

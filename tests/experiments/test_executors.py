@@ -164,7 +164,7 @@ def test_stopping_ends_the_threads(tmp_path):
 
 @pytest.mark.compiled
 def test_processes_lose_a_worker_and_go_on(tmp_path, monkeypatch, capfd):
-    small_chunks(monkeypatch, 0.05)
+    small_chunks(monkeypatch, 0.008)
     experiment = study(horizon=40_000, replications=12, n_arms=3)
     run_study(experiment, tmp_path / "serial", jobs=1, progress=False)
 

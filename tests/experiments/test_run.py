@@ -27,7 +27,7 @@ def _whole(tmp_path_factory):
     """The rows of an uninterrupted run."""
     out = tmp_path_factory.mktemp("whole") / "out"
     with pytest.MonkeyPatch.context() as monkeypatch:
-        small_chunks(monkeypatch, 0.02)
+        small_chunks(monkeypatch, 0.003)
         run_study(study(**STUDY), out, jobs=2, progress=False)
     return rows(out)
 
@@ -83,7 +83,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
     assert record["finished"] is not None
     assert record["chunks_run"] == saved
     with pytest.MonkeyPatch.context() as monkeypatch:
-        small_chunks(monkeypatch, 0.02)
+        small_chunks(monkeypatch, 0.003)
         summary = run_study(study(**STUDY), out, progress=False)
     assert summary.chunks_reused == saved
     assert rows(out) == whole
