@@ -74,8 +74,6 @@ bench: ## measure speed against peers, NumPy and C, in a venv of its own (about 
 	for peer in river mabwiser '--no-deps SMPyBandits'; do \
 	  $(BENCH)/bin/python -m pip --disable-pip-version-check --quiet install $$peer || echo "$$peer: not installed"; done
 	$(BENCH)/bin/python benchmarks/bench.py
-	$(BENCH)/bin/python benchmarks/bandit_speed.py
-	$(BENCH)/bin/python benchmarks/engine_speed.py
 
 lab: $(VENV)/dev.stamp ## measure the lab: its overhead, the analysis of a thousand cells
 	$(BIN)/python benchmarks/lab_overhead.py

@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
 from contestants import Contestant, Step, everyone  # noqa: E402
+from every_policy import policy_table  # noqa: E402
 from memory import memory_table  # noqa: E402
 from oracle import step as oracle  # type: ignore[import-not-found]  # noqa: E402
 from startup import startup_table  # noqa: E402
@@ -131,6 +132,44 @@ def speed_table(contestants: list[Contestant], best: dict[tuple[str, int], float
     return lines
 
 
+OURS = "bothworlds TsallisINF, whole run"
+PASSES = "bothworlds TsallisINF by passes over all arms"
+QUOTIENTS = {  # what the first takes in units of the second
+    "SMPyBandits / TsallisINF": ("SMPyBandits TsallisInf (its file alone)", OURS),
+    "NumPy warm Newton / TsallisINF": ("NumPy Tsallis-INF, warm Newton", OURS),
+    "NumPy warm Newton / TsallisINF, one call at a time": (
+        "NumPy Tsallis-INF, warm Newton",
+        "bothworlds TsallisINF, one call at a time",
+    ),
+    "TsallisINF / C": (OURS, "C Tsallis-INF"),
+    "TsallisINF by passes / C": (PASSES, "C Tsallis-INF"),
+    **{
+        f"{name} / C": (f"bothworlds {name}, whole run", f"C {name}")
+        for name in ("log-barrier, C=1", "Tsallis 0.7, C=1", "Shannon, C=1")
+    },
+    "log-barrier, C=1 / TsallisINF": ("bothworlds log-barrier, C=1, whole run", OURS),
+    "LightBarrier / TsallisINF": ("bothworlds LightBarrier, whole run", OURS),
+    "one replication / one of 64": (OURS, "bothworlds TsallisINF, 64 replications"),
+    "one thread / two": (
+        "bothworlds TsallisINF, 64 replications",
+        "bothworlds TsallisINF, 64 replications, two threads",
+    ),
+    "TsallisINF by passes / TsallisINF": (PASSES, OURS),
+}
+
+
+def quotient_table(best: dict[tuple[str, int], float]) -> list[str]:
+    lines = [
+        "| quotient of times | " + " | ".join(f"K={n:,}" for n in ARMS) + " |",
+        "|---|" + "---|" * len(ARMS),
+    ]
+    for label, (slow, fast) in QUOTIENTS.items():
+        both = [(best.get((slow, n)), best.get((fast, n))) for n in ARMS]
+        cells = [f"{a / b:.3g}" if a and b else "" for a, b in both]
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def machine() -> str:
     names = [line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     versions = [f"Python {platform.python_version()}"]
@@ -173,9 +212,18 @@ def main() -> None:
     warnings.simplefilter("ignore")
     contestants, absent = everyone()
     lines = [machine(), ""]
-    lines += speed_table(contestants, measure(contestants, options.repeats))
+    best = measure(contestants, options.repeats)
+    lines += speed_table(contestants, best)
     lines += ["", *(f"- {reason}" for reason in absent)]
-    lines += ["", "**Memory**", "", *memory_table(), "", "**Start-up**", "", *startup_table()]
+    parts = {
+        "Quotients": lambda: quotient_table(best),
+        "Every policy, whole runs": policy_table,
+        "Memory": memory_table,
+        "Start-up": startup_table,
+    }
+    for title, table in parts.items():
+        say(title)
+        lines += ["", f"**{title}**", "", *table()]
     say("")
     print("\n" + "\n".join(lines))
     if not options.print:

@@ -13,7 +13,7 @@ CHUNK_SECONDS = 1.0  # nominal: long against the 10 ms that a chunk costs, short
 MOST_CHUNKS = 20_000  # of a study: the larger it is, the longer its chunks
 REPLICATION_SECONDS = 3e-4  # streams of random numbers, arrays: before the first round
 
-# Nanoseconds per round, and per round and arm, as `benchmarks/engine_speed.py` prints them, roughly.
+# Nanoseconds per round, and per round and arm, as `benchmarks/every_policy.py` prints them, roughly.
 # They only decide how much goes into a chunk; a kind that is not here is taken for an average one.
 AVERAGE = (150.0, 5.0)
 NANOSECONDS = {

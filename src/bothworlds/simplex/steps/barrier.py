@@ -24,8 +24,8 @@ from bothworlds.simplex.steps.base import (
     MULTIPLIER,
     N_CARRIED,
     PASSES,
-    SUM_TOLERANCE,
     TOTAL,
+    adds_up,
     advance,
     carries,
     cold,
@@ -186,7 +186,7 @@ def _advance(
         total, largest = move(p, defects, gives, bends, dx, True)
         if largest <= SMALL:
             # Σp/s is a mean of 1/s: digits of y = L − λ are lost where λ is far larger than s
-            if abs(total - 1.0) <= SUM_TOLERANCE and abs(shift) * slack <= CANCELLATION:
+            if adds_up(total, p.size) and abs(shift) * slack <= CANCELLATION:
                 carried[MULTIPLIER] = shift
                 carried[TOTAL] = total
                 carried[GIVE] = slack

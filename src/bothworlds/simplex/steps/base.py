@@ -25,7 +25,8 @@ N_CARRIED = 3
 SEVERAL = -1  # in place of the one arm whose loss has changed
 PASSES = 12  # over the arms, before the general solver takes over
 NEAR = 2e-5  # a last step of at most this, relative to the smallest y, is applied as a series
-SUM_TOLERANCE = 1e-12  # beyond it the general solver takes over
+SUM_TOLERANCE = 1e-12  # of Σp; beyond it the general solver takes over
+MANY = 100_000  # arms, beyond which adding up p alone may be off by more: the tolerance grows with them
 SLACK = 1e-4  # p ≤ 1 + 2·SLACK is still called within the bracket
 CANCELLATION = 1024.0  # |λ| beyond this many times the smallest y costs digits of y = L − λ
 
@@ -65,6 +66,12 @@ def advance(
     losses have grown by about ``drift``. Both only save passes.
     """
     return general(regularizer, losses, rates, log_barrier, carried, p)
+
+
+@kernel(inline=True)
+def adds_up(total: float, n: int) -> bool:
+    """Is Σp = 1, as far as a sum of n numbers can tell?"""
+    return abs(total - 1.0) <= SUM_TOLERANCE * max(1.0, n / MANY)
 
 
 @kernel

@@ -43,8 +43,8 @@ from bothworlds.simplex.steps.base import (
     NEAR,
     PASSES,
     SLACK,
-    SUM_TOLERANCE,
     TOTAL,
+    adds_up,
     advance,
     cold,
 )
@@ -193,7 +193,7 @@ def _advance(
         if abs(dx) * fastest <= NEAR:
             total = finish(step, regularizer, losses, rates, shift, dx, p)
             shift += dx
-            if abs(total - 1.0) <= SUM_TOLERANCE and abs(shift) * fastest <= CANCELLATION:
+            if adds_up(total, p.size) and abs(shift) * fastest <= CANCELLATION:
                 carried[MULTIPLIER] = shift
                 carried[TOTAL] = total
                 return CONVERGED

@@ -29,8 +29,8 @@ from bothworlds.simplex.steps.base import (
     NEAR,
     PASSES,
     SLACK,
-    SUM_TOLERANCE,
     TOTAL,
+    adds_up,
     advance,
     carries,
     cold,
@@ -149,7 +149,7 @@ def _(
         shift += dx
         if abs(dx) <= NEAR * closest:
             total = finish(rates, log_barrier, dx, p)
-            if abs(total - 1.0) <= SUM_TOLERANCE and abs(shift) <= CANCELLATION * closest:
+            if adds_up(total, p.size) and abs(shift) <= CANCELLATION * closest:
                 carried[MULTIPLIER] = shift
                 carried[TOTAL] = total
                 carried[SLOPE] = s2 + 2.0 * s3 * dx

@@ -30,8 +30,8 @@ from bothworlds.simplex.steps.base import (
     NEAR,
     PASSES,
     SLACK,
-    SUM_TOLERANCE,
     TOTAL,
+    adds_up,
     advance,
     carries,
     cold,
@@ -200,7 +200,7 @@ def _advance(
         shift += dx
         if abs(dx) <= NEAR * end:
             total = finish(step, p, scale, dx)
-            if abs(total - 1.0) <= SUM_TOLERANCE and abs(shift) <= CANCELLATION * end:
+            if adds_up(total, p.size) and abs(shift) <= CANCELLATION * end:
                 carried[MULTIPLIER] = shift
                 carried[TOTAL] = total
                 carried[SUM], carried[SLOPE] = shifted(step, s, slope, curve, dx)
