@@ -11,13 +11,27 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check, policies
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._lanes import LANES, whole
 from bothworlds.errors import InvalidArgument, SolverError
 from bothworlds.policies.base import Policy, init, require_policy
 from bothworlds.policies.decoupled import DecoupledParameters
 from bothworlds.policies.ftrl_kernel import FTRLParameters
 from bothworlds.simplex.divergence import has_divergence
 from bothworlds.simulate.trace import Trace
-from bothworlds.theory.layout import IMPOSSIBLE, N_PAD, PAGE, RESTARTED, TERMS, UNSOLVED, P, Q
+from bothworlds.theory.layout import (
+    IMPOSSIBLE,
+    LOSSES,
+    N_PAGE,
+    N_SHEET,
+    P_TILDE,
+    PAGE,
+    RATES,
+    RESTARTED,
+    TERMS,
+    UNSOLVED,
+    P,
+    Q,
+)
 from bothworlds.theory.ledger import keep_book, machine
 
 MEMORY = 4e9  # bytes; beyond it the account of a run is refused rather than swapped
@@ -348,15 +362,23 @@ def _keep(
     """All pages, arms in their own order, and all terms. Wishes in ``arms`` are fulfilled in place."""
     n, n_arms = arms.size, order.size
     drawn = np.empty((1, 2)) if uniforms is None else uniforms
-    size = 8.0 * n * (n_arms * len(PAGE) + len(TERMS))
+    decoupled = isinstance(params, DecoupledParameters)
+    rows = N_PAGE if decoupled else P_TILDE
+    size = 8.0 * n * (n_arms * rows + len(TERMS))
     if size > MEMORY:
         raise InvalidArgument(f"the account of this run would need {size / 1e9:.0f} GB; shorten the history")
-    book, terms = np.empty((n + 1, len(PAGE), n_arms)), np.empty((n, len(TERMS)))
-    pages, pad = np.zeros((2, len(PAGE), n_arms)), np.empty((N_PAD, n_arms))
-    decoupled = isinstance(params, DecoupledParameters)
+    book, terms = np.empty((n + 1, rows, n_arms)), np.empty((n, len(TERMS)))
+    side = whole(m + LANES - 1)
+    slots = np.empty(n_arms, dtype=np.int64)
+    slots[order[:m]] = np.arange(m)
+    slots[order[m:]] = side + np.arange(n_arms - m)
+    sheet = np.zeros((N_SHEET, side + whole(n_arms - m + LANES - 1)))
+    # arms that only fill a block up: any rate, no weight
+    sheet[[RATES, N_PAGE + RATES]] = 1.0
+    sheet[LOSSES] = 1e200
     outcome, t = keep_book(
-        *(params, init(params), arms, losses, drawn, order, m, decoupled, epsilon),
-        *(pages, pad, book, terms),
+        *(params, init(params), arms, losses, drawn, slots, m, decoupled, epsilon),
+        *(sheet, book, terms),
     )
     if outcome == IMPOSSIBLE:
         raise InvalidArgument(
@@ -388,8 +410,8 @@ def _account(
 ) -> Account:
     book.flags.writeable = columns.flags.writeable = False
     # p, rates and q are known before every round and after the last; the rest belongs to a round
-    parts = {name: book[:, k] if k <= Q else book[:-1, k] for k, name in enumerate(PAGE)}
-    tilde = parts.pop("p_tilde")
+    names = PAGE[: book.shape[1]]
+    parts = {name: book[:, k] if k <= Q else book[:-1, k] for k, name in enumerate(names)}
     named = {name: columns[:, k] for k, name in enumerate(TERMS)}
     return Account(
         policy=policy,
@@ -399,7 +421,7 @@ def _account(
         losses=losses,
         optimal=order[:m],
         suboptimal=order[m:],
-        p_tilde=tilde if isinstance(params, DecoupledParameters) else None,
+        p_tilde=parts.pop("p_tilde", None),
         multipliers={side: named.pop(side) for side in "UVK"},
         terms=named,
         epsilon=epsilon,
