@@ -235,11 +235,11 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     arithmetic(operator.truediv, "fdiv")
 
     @infer_global(operator.neg)
-    class _(AbstractTemplate):  # type: ignore[misc]
+    class Negative(AbstractTemplate):  # type: ignore[misc]
         def generic(self, args: Any, kws: Any) -> Any:
             return signature(block, block) if tuple(args) == (block,) else None
 
-    @lower_builtin(operator.neg, block)  # type: ignore[attr-defined, untyped-decorator]
+    @lower_builtin(operator.neg, block)  # type: ignore[untyped-decorator]
     def lower_neg(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.fneg(args[0])
 

@@ -39,7 +39,7 @@ def even_part(x: Any) -> Any:
 
 @kernel(inline=True)
 def near_bend(x: Any) -> Any:
-    """e^x − 1 − x for |x| < NEAR: Σ 2x^k/(k+2)!, k = 0 … 7, in pairs, which the processor can do side by side."""
+    """e^x − 1 − x for |x| < NEAR: Σ 2x^k/(k+2)!, k = 0 … 7, in pairs that are computed side by side."""
     z = x * x
     far = (1.0 / 360.0 + x * (1.0 / 2520.0)) + z * (1.0 / 20160.0 + x * (1.0 / 181440.0))
     return 0.5 * z * ((1.0 + x * (1.0 / 3.0)) + z * ((1.0 / 12.0 + x * (1.0 / 60.0)) + z * far))

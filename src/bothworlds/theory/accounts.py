@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check, policies
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds._lanes import LANES, whole
 from bothworlds.errors import InvalidArgument, SolverError
 from bothworlds.policies.base import Policy, init, require_policy
 from bothworlds.policies.decoupled import DecoupledParameters
@@ -20,17 +19,15 @@ from bothworlds.simplex.divergence import has_divergence
 from bothworlds.simulate.trace import Trace
 from bothworlds.theory.layout import (
     IMPOSSIBLE,
-    LOSSES,
     N_PAGE,
-    N_SHEET,
     P_TILDE,
     PAGE,
-    RATES,
     RESTARTED,
     TERMS,
     UNSOLVED,
     P,
     Q,
+    blank_sheet,
 )
 from bothworlds.theory.ledger import keep_book, machine
 
@@ -368,14 +365,7 @@ def _keep(
     if size > MEMORY:
         raise InvalidArgument(f"the account of this run would need {size / 1e9:.0f} GB; shorten the history")
     book, terms = np.empty((n + 1, rows, n_arms)), np.empty((n, len(TERMS)))
-    side = whole(m + LANES - 1)
-    slots = np.empty(n_arms, dtype=np.int64)
-    slots[order[:m]] = np.arange(m)
-    slots[order[m:]] = side + np.arange(n_arms - m)
-    sheet = np.zeros((N_SHEET, side + whole(n_arms - m + LANES - 1)))
-    # arms that only fill a block up: any rate, no weight
-    sheet[[RATES, N_PAGE + RATES]] = 1.0
-    sheet[LOSSES] = 1e200
+    sheet, slots = blank_sheet(order, m)
     outcome, t = keep_book(
         *(params, init(params), arms, losses, drawn, slots, m, decoupled, epsilon),
         *(sheet, book, terms),

@@ -63,24 +63,32 @@ def guess(
             store(sheet[u], i, near_log(ratio))
             continue
         for k in range(i, i + LANES):
-            a, b = sheet[x, k], sheet[target, k]
-            if a < NOTHING:
-                sheet[u, k] = 0.0
-            elif b < NOTHING:
-                push = sheet[PUSH, k] - hint
-                sheet[u, k] = guess_deep(reg, a, sheet[slopes, k], sheet[rates, k], push, barrier)
-            else:
-                sheet[u, k] = log_ratio(a, b)
+            sheet[u, k] = guess_one(reg, barrier, sheet, k, x, target, slopes, rates, hint)
 
 
 @kernel
-def guess_deep(reg: Any, x: float, slope: float, rate: float, push: float, barrier: float) -> float:
-    """u of an arm on its way to nothing, at or beyond the root: Newton from below would overshoot."""
-    y = rate * slope + push + barrier / x
+def guess_one(
+    reg: Any,
+    barrier: float,
+    sheet: FloatArray,
+    k: int,
+    x: int,
+    target: int,
+    slopes: int,
+    rates: int,
+    hint: float,
+) -> float:
+    """u of arm k; on its way to nothing at or beyond the root, since Newton from below would overshoot."""
+    start, end, rate = sheet[x, k], sheet[target, k], sheet[rates, k]
+    if start < NOTHING:
+        return 0.0
+    if end >= NOTHING:
+        return log_ratio(start, end)
+    y = rate * sheet[slopes, k] + sheet[PUSH, k] - hint + barrier / start
     depth = reach(reg, y / rate)
     if barrier > 0.0:
         depth = min(depth, math.log(y) - math.log(barrier))
-    return depth + math.log(x)
+    return depth + math.log(start)
 
 
 @kernel
@@ -164,16 +172,20 @@ def heights_of(reg: Any, sheet: FloatArray, last: int, x: int, out: int) -> None
 
 
 @kernel
-def potential_sum(
-    reg: Any, sheet: FloatArray, first: int, last: int, x: int, slopes: int, weights: int
-) -> float:
-    """Σ_i a_i ψ(x_i), given h at x."""
-    sums = fill(0.0)
+def potential_sums(
+    reg: Any, sheet: FloatArray, first: int, last: int, cut: int, x: int, slopes: int, weights: int
+) -> tuple[float, float]:
+    """Σ_i a_i ψ(x_i) over the arms before and from ``cut`` on, given h at x."""
+    before, beyond = fill(0.0), fill(0.0)
     for i in range(first, last, LANES):
         p = load(sheet[x], i)
         weight = at_most(NOTHING, p) * load(sheet[weights], i)
-        sums = sums + weight * potentials(reg, most(p, NOTHING), load(sheet[slopes], i))
-    return add_up(sums)
+        term = weight * potentials(reg, most(p, NOTHING), load(sheet[slopes], i))
+        if i < cut:
+            before = before + term
+        else:
+            beyond = beyond + term
+    return add_up(before), add_up(beyond)
 
 
 @kernel
@@ -202,15 +214,23 @@ def from_end(
             sums = sums + term
             continue
         for k in range(i, i + LANES):
-            a, b, w = sheet[x, k], sheet[y, k], sheet[u, k]
-            if b >= NOTHING:
-                slope, gone = (sheet[slopes, k], False) if a >= NOTHING else (height(reg, b), True)
-                total += sheet[rates, k] * spread(reg, b, slope, -math.inf if gone else w)
-                if barrier > 0.0 and not gone:
-                    total += barrier * bend(w)
-            elif a >= NOTHING:  # far apart: nothing cancels in the definition, and y·h(y) → 0
-                total += sheet[rates, k] * (potential(reg, a, height(reg, a)) + sheet[slopes, k] * a)
+            total += one_from_end(reg, barrier, sheet, k, x, y, slopes, rates, u)
     return total + add_up(sums)
+
+
+@kernel
+def one_from_end(
+    reg: Any, barrier: float, sheet: FloatArray, k: int, x: int, y: int, slopes: int, rates: int, u: int
+) -> float:
+    """What arm k adds to it, where one of x and y may have underflowed."""
+    a, b, rate = sheet[x, k], sheet[y, k], sheet[rates, k]
+    if b >= NOTHING:
+        if a >= NOTHING:
+            return float(rate * spread(reg, b, sheet[slopes, k], sheet[u, k]) + barrier * bend(sheet[u, k]))
+        return float(rate * spread(reg, b, height(reg, b), -math.inf))
+    if a >= NOTHING:  # far apart: nothing cancels in the definition, and y·h(y) → 0
+        return float(rate * (potential(reg, a, height(reg, a)) + sheet[slopes, k] * a))
+    return 0.0
 
 
 @kernel

@@ -130,7 +130,7 @@ def _(
     out[slots[observe]] = loss / weight
 
 
-@kernel(inline=True)
+@kernel
 def gather(source: FloatArray, slots: IntArray, out: FloatArray) -> None:
     """Put the arms where they belong on a sheet."""
     for i in range(slots.size):

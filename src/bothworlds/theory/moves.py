@@ -9,10 +9,10 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._lanes import LANES, add_up, fill, load, store, whole
-from bothworlds.simplex.growth import fading
+from bothworlds._lanes import LANES, add_up, all_at_most, fill, load, most, store, whole
+from bothworlds.simplex.growth import fading, size
 from bothworlds.simplex.kernel import FAILED, solve_step
-from bothworlds.theory.follow import NOTHING, follow, from_end, from_start, guess, potential_sum
+from bothworlds.theory.follow import NOTHING, follow, from_end, from_start, guess, potential_sums
 from bothworlds.theory.layout import (
     BAR_HEIGHTS,
     BENCHMARK,
@@ -104,6 +104,7 @@ def move_to(
     first: int,
     last: int,
     count: int,
+    estimates: int,
     x: int,
     slopes: int,
     rates: int,
@@ -115,14 +116,18 @@ def move_to(
 ) -> tuple[float, bool]:
     """Move x to its minimiser over the same mass on ``count`` arms under the push b; returns λ.
 
-    The way of p^t to p^{t+1} is nearly always so good a guess that Newton settles; the solver is for when it is
-    not, and for when it is asked to place the point ``anew``.
+    The way of p^t to p^{t+1} is nearly always so good a guess that Newton settles, and where no loss was
+    estimated it is better not to move; the solver is for when neither is, and to place the point ``anew``.
     """
-    sums = fill(0.0)
+    sums, lost = fill(0.0), fill(0.0)
     for i in range(first, last, LANES):
         sums = sums + load(sheet[x], i)
+        lost = most(lost, size(load(sheet[estimates], i)))
     total = add_up(sums)
-    copy(sheet, first, last, U_ALL, u)
+    moved = 0.0 if all_at_most(lost, 0.0) else 1.0
+    for i in range(first, last, LANES):
+        store(sheet[u], i, moved * load(sheet[U_ALL], i))
+    hint = moved * hint
     if total < NOTHING:
         copy(sheet, first, last, x, out)
         copy(sheet, first, last, slopes, ends)
@@ -157,11 +162,11 @@ def move_benchmark(
     rates, growths = after + RATES, page + GROWTHS
     push_from(sheet, 0, side, page + ESTIMATES, growths, Q_HEIGHTS)
     _, settled = move_to(
-        *(reg, barrier, sheet, 0, side, m, page + Q, Q_HEIGHTS, rates),
+        *(reg, barrier, sheet, 0, side, m, page + ESTIMATES, page + Q, Q_HEIGHTS, rates),
         *(terms[LAMBDA_K], after + Q, U, END_HEIGHTS, anew),
     )
     distance = from_end(reg, barrier, sheet, 0, side, page + Q, after + Q, END_HEIGHTS, rates, U)
-    terms[BENCHMARK] = distance - potential_sum(reg, sheet, 0, side, page + Q, Q_HEIGHTS, growths)
+    terms[BENCHMARK] = distance - potential_sums(reg, sheet, 0, side, side, page + Q, Q_HEIGHTS, growths)[0]
     return settled
 
 
@@ -177,7 +182,7 @@ def move_sides(
     for k in range(2):
         first, last, count = (side, width, n - m) if k else (0, side, m)
         terms[LAMBDA_U + k], found = move_to(
-            *(reg, barrier, sheet, first, last, count, start, HEIGHTS, rates),
+            *(reg, barrier, sheet, first, last, count, page + ESTIMATES, start, HEIGHTS, rates),
             *(terms[LAMBDA_K], bar, U_BAR, BAR_HEIGHTS, False),
         )
         distance = from_end(reg, barrier, sheet, first, last, start, bar, BAR_HEIGHTS, rates, U_BAR)
@@ -204,14 +209,14 @@ def stability(reg: Any, barrier: float, sheet: FloatArray, page: int, side: int)
 
 @kernel
 def move_tilde(
-    reg: Any, barrier: float, sheet: FloatArray, page: int, after: int, terms: FloatArray, side: int, n: int
+    reg: Any, barrier: float, sheet: FloatArray, page: int, after: int, terms: FloatArray, side: int
 ) -> bool:
     """The decoupled p̃^{t+1} (φ^{t+1} on U, φ^t on V), its λ_K, and the gap D^{t̃}(p^{t+1}, p̃^{t+1})."""
     tilde, last = page + P_TILDE, sheet.shape[1]
     before = terms[LAMBDA_K]
     push_from(sheet, 0, last, page + ESTIMATES, MIXED_GROWTHS, HEIGHTS)
     terms[LAMBDA_K], found = move_to(
-        *(reg, barrier, sheet, 0, last, last, page + P, HEIGHTS, MIXED),
+        *(reg, barrier, sheet, 0, last, last, page + ESTIMATES, page + P, HEIGHTS, MIXED),
         *(before, tilde, U_TILDE, TILDE_HEIGHTS, False),
     )
     for i in range(0, last, LANES):
@@ -238,7 +243,7 @@ def move_rest(
     terms: FloatArray,
     side: int,
 ) -> bool:
-    """From p̄^{t+1} to ``end`` = p^{t+1} (or p̃^{t+1}), to which u = ``way`` led from p^t: the residual regret."""
+    """The residual regret: from p̄^{t+1} to ``end`` = p^{t+1} (or p̃^{t+1}), to which ``way`` led from p^t."""
     last = sheet.shape[1]
     apart = terms[LAMBDA_V] - terms[LAMBDA_U]
     hint = terms[LAMBDA_K] - terms[LAMBDA_U]
@@ -268,12 +273,11 @@ def account_round(
     """All terms of round t, in which p, rates, growths and estimates are in place."""
     growths, end, rates, way = page + GROWTHS, after + P, after + RATES, U_ALL
     side, last = whole(m + LANES - 1), sheet.shape[1]
-    skew_u = potential_sum(reg, sheet, 0, side, page + P, HEIGHTS, growths)
-    skew_v = potential_sum(reg, sheet, side, last, page + P, HEIGHTS, growths)
+    skew_u, skew_v = potential_sums(reg, sheet, 0, last, side, page + P, HEIGHTS, growths)
     fine = move_all(reg, barrier, sheet, page, after, terms, skew_u + skew_v)
     # the penalty −Σ_V (γ'−γ)ψ is taken at p̄^{t+1}, for a decoupled policy at p^{t+1}
     if decoupled:
-        skew_v = potential_sum(reg, sheet, side, last, end, END_HEIGHTS, growths)
+        skew_v = potential_sums(reg, sheet, side, last, side, end, END_HEIGHTS, growths)[1]
         for i in range(0, last, LANES):
             store(sheet[MIXED], i, load(sheet[rates if i < side else page + RATES], i))
             store(sheet[MIXED_GROWTHS], i, load(sheet[growths], i) if i < side else fill(0.0))
@@ -284,12 +288,12 @@ def account_round(
     terms[SUBOPTIMAL] = on_v - skew_v
     terms[PENALTY] = -skew_v
     if not decoupled:
-        terms[PENALTY] = -potential_sum(reg, sheet, side, last, page + P_BAR, BAR_HEIGHTS, growths)
+        terms[PENALTY] = -potential_sums(reg, sheet, side, last, side, page + P_BAR, BAR_HEIGHTS, growths)[1]
     settled = move_benchmark(reg, barrier, sheet, page, after, terms, m, side, anew)
     terms[OPTIMAL] = on_u - skew_u - terms[BENCHMARK]
     terms[GAP] = 0.0
     if decoupled:
-        reached = move_tilde(reg, barrier, sheet, page, after, terms, side, n)
+        reached = move_tilde(reg, barrier, sheet, page, after, terms, side)
         fine = fine and reached
         end, way = page + P_TILDE, U_TILDE
     arrived = move_rest(reg, barrier, sheet, page + P_BAR, end, way, rates, terms, side)

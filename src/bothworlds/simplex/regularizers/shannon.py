@@ -124,6 +124,7 @@ def _(p: Any, w: Any) -> Any:
 
 @kernel
 def entropy_spread_each(p: Any, w: Any) -> Any:
+    """The same, one arm after another."""
     return pack(
         entropy_spread(lane(p, 0), lane(w, 0)),
         entropy_spread(lane(p, 1), lane(w, 1)),

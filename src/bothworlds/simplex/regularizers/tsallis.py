@@ -108,7 +108,7 @@ def _(regularizer: TsallisParameters, p: Any) -> Any:
 @potential.register(TsallisParameters)
 @potentials.register(TsallisParameters, inline=True)
 def _(regularizer: TsallisParameters, p: Any, height: Any) -> Any:
-    return -p * height / regularizer.beta
+    return -p * height * (1.0 / regularizer.beta)
 
 
 @rise.register(TsallisParameters)
@@ -135,10 +135,11 @@ def power_spread(w: Any, power: float) -> Any:
 
 @power_spread.register(np.ndarray, inline=True)
 def _(w: Any, power: float) -> Any:
-    return bend(w) - bend(power * w) / power if all_at_most(-1.0, w) else power_spread_each(w, power)
+    return bend(w) - bend(power * w) * (1.0 / power) if all_at_most(-1.0, w) else power_spread_each(w, power)
 
 
 @kernel
 def power_spread_each(w: Any, power: float) -> Any:
+    """The same, one number after another."""
     a, b = power_spread(lane(w, 0), power), power_spread(lane(w, 1), power)
     return pack(a, b, power_spread(lane(w, 2), power), power_spread(lane(w, 3), power))
