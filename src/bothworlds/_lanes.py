@@ -95,6 +95,11 @@ def at_most(a: Any, b: Any) -> Any:
     return np.less_equal(a, b).astype(np.float64)
 
 
+def all_at_most(a: Any, b: Any) -> bool:
+    """Is a ≤ b in every lane? Not where one of them is NaN."""
+    return bool(np.less_equal(a, b).all())
+
+
 def root(a: Any) -> Any:
     """Square roots."""
     return np.sqrt(a)
@@ -118,6 +123,11 @@ def scale(a: Any, k: Any) -> Any:
 def first(block: Any) -> float:
     """The number in the first lane."""
     return float(block[0])
+
+
+def lane(block: Any, k: int) -> float:
+    """The number in lane k."""
+    return float(block[k])
 
 
 _ROOT_HALF = 0x3FE6A09E00000000  # the bits of √½, rounded
@@ -200,6 +210,8 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     index = ir.IntType(32)
 
     class Block(types.Type):
+        instance_class = np.ndarray  # generic kernels that are registered for it take blocks
+
         def __init__(self) -> None:
             super().__init__(name="Block")
 
@@ -247,6 +259,15 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     arithmetic(operator.mul, "fmul")
     arithmetic(operator.truediv, "fdiv")
 
+    @infer_global(operator.neg)
+    class Negative(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, kws: Any) -> Any:
+            return signature(block, block) if tuple(args) == (block,) else None
+
+    @lower_builtin(operator.neg, block)  # type: ignore[untyped-decorator]
+    def lower_neg(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fneg(args[0])
+
     def provide(function: Any, result: Any, lower: Any) -> None:
         """``function`` as compiled code, without a call: arguments are blocks, floats, an array, an index.
 
@@ -291,6 +312,11 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
         a, b = widen(builder, kinds, args)
         ones, zeros = (ir.Constant(vector, [value] * LANES) for value in (1.0, 0.0))
         return builder.select(builder.fcmp_ordered("<=", a, b), ones, zeros)
+
+    def lower_all_at_most(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        a, b = widen(builder, kinds, args)
+        bits = builder.bitcast(builder.fcmp_ordered("<=", a, b), ir.IntType(LANES))
+        return builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(LANES), 2**LANES - 1))
 
     def lower_root(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         kind = ir.FunctionType(vector, [vector])
@@ -376,11 +402,13 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     provide(least, block, pick("<"))
     provide(most, block, pick(">"))
     provide(at_most, block, lower_at_most)
+    provide(all_at_most, types.boolean, lower_all_at_most)
     provide(root, block, lower_root)
     provide(mantissa_of, block, lower_mantissa)
     provide(exponent_of, block, lower_exponent)
     provide(scale, block, lower_scale)
     provide(first, number, lambda context, builder, kinds, args: builder.extract_element(args[0], index(0)))
+    provide(lane, number, lambda context, builder, kinds, args: builder.extract_element(*args))
     provide(smallest, number, lower_smallest)
     provide(deck, lambda kind: Deck(kind.dtype), lower_deck)
     provide(deal, lambda kind, _: kind.item, lower_deal)

@@ -17,7 +17,18 @@ from bothworlds.policies.decoupled import DecoupledParameters
 from bothworlds.policies.ftrl_kernel import FTRLParameters
 from bothworlds.simplex.divergence import has_divergence
 from bothworlds.simulate.trace import Trace
-from bothworlds.theory.layout import IMPOSSIBLE, N_PAD, PAGE, RESTARTED, TERMS, UNSOLVED, P, Q
+from bothworlds.theory.layout import (
+    IMPOSSIBLE,
+    N_PAGE,
+    P_TILDE,
+    PAGE,
+    RESTARTED,
+    TERMS,
+    UNSOLVED,
+    P,
+    Q,
+    blank_sheet,
+)
 from bothworlds.theory.ledger import keep_book, machine
 
 MEMORY = 4e9  # bytes; beyond it the account of a run is refused rather than swapped
@@ -348,15 +359,16 @@ def _keep(
     """All pages, arms in their own order, and all terms. Wishes in ``arms`` are fulfilled in place."""
     n, n_arms = arms.size, order.size
     drawn = np.empty((1, 2)) if uniforms is None else uniforms
-    size = 8.0 * n * (n_arms * len(PAGE) + len(TERMS))
+    decoupled = isinstance(params, DecoupledParameters)
+    rows = N_PAGE if decoupled else P_TILDE
+    size = 8.0 * n * (n_arms * rows + len(TERMS))
     if size > MEMORY:
         raise InvalidArgument(f"the account of this run would need {size / 1e9:.0f} GB; shorten the history")
-    book, terms = np.empty((n + 1, len(PAGE), n_arms)), np.empty((n, len(TERMS)))
-    pages, pad = np.zeros((2, len(PAGE), n_arms)), np.empty((N_PAD, n_arms))
-    decoupled = isinstance(params, DecoupledParameters)
+    book, terms = np.empty((n + 1, rows, n_arms)), np.empty((n, len(TERMS)))
+    sheet, slots = blank_sheet(order, m)
     outcome, t = keep_book(
-        *(params, init(params), arms, losses, drawn, order, m, decoupled, epsilon),
-        *(pages, pad, book, terms),
+        *(params, init(params), arms, losses, drawn, slots, m, decoupled, epsilon),
+        *(sheet, book, terms),
     )
     if outcome == IMPOSSIBLE:
         raise InvalidArgument(
@@ -388,8 +400,8 @@ def _account(
 ) -> Account:
     book.flags.writeable = columns.flags.writeable = False
     # p, rates and q are known before every round and after the last; the rest belongs to a round
-    parts = {name: book[:, k] if k <= Q else book[:-1, k] for k, name in enumerate(PAGE)}
-    tilde = parts.pop("p_tilde")
+    names = PAGE[: book.shape[1]]
+    parts = {name: book[:, k] if k <= Q else book[:-1, k] for k, name in enumerate(names)}
     named = {name: columns[:, k] for k, name in enumerate(TERMS)}
     return Account(
         policy=policy,
@@ -399,7 +411,7 @@ def _account(
         losses=losses,
         optimal=order[:m],
         suboptimal=order[m:],
-        p_tilde=tilde if isinstance(params, DecoupledParameters) else None,
+        p_tilde=parts.pop("p_tilde", None),
         multipliers={side: named.pop(side) for side in "UVK"},
         terms=named,
         epsilon=epsilon,

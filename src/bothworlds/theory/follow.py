@@ -10,6 +10,8 @@ and u = v' − v,
 
 Both equations hold between small quantities. Newton on them gives u and λ to nearly full *relative*
 precision, where log(x/x') of two rounded points has an absolute error of 1e-16: nothing, if u = 1e-17.
+
+All of it goes by blocks of four arms on the rows of one sheet (layout.py), whose numbers the arguments are.
 """
 
 from __future__ import annotations
@@ -18,8 +20,19 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.simplex.growth import bend, growth, log_ratio
-from bothworlds.simplex.regularizers.base import height, potential, reach, rise, spread
+from bothworlds._lanes import LANES, add_up, all_at_most, at_most, fill, load, most, store
+from bothworlds.simplex.growth import bend, fading, log_ratio, near_log, size
+from bothworlds.simplex.regularizers.base import (
+    height,
+    heights,
+    potential,
+    potentials,
+    reach,
+    rises,
+    spread,
+    spreads,
+)
+from bothworlds.theory.layout import PUSH, ROOM
 
 NOTHING = 1e-300  # arms with less have underflowed (Shannon entropy without a barrier): they take no part
 SETTLED = 1e-13  # of u: what a Newton step may leave
@@ -29,173 +42,215 @@ HUGE = 1e307
 
 
 @kernel
-def decay(u: float) -> float:
-    """e^{−u}; where u is far below 0, 1 + (e^u − 1) would have lost it."""
-    return 1.0 + growth(-u) if u < -1.0 else 1.0 / (1.0 + growth(u))
+def guess(
+    reg: Any,
+    barrier: float,
+    sheet: FloatArray,
+    first: int,
+    last: int,
+    x: int,
+    target: int,
+    slopes: int,
+    rates: int,
+    hint: float,
+    u: int,
+) -> None:
+    """u from two rounded points, ``hint`` for λ."""
+    for i in range(first, last, LANES):
+        start, end = load(sheet[x], i), load(sheet[target], i)
+        ratio = at_most(NOTHING, start) * (start - end) / most(end, NOTHING)
+        if all_at_most(size(ratio), 0.01):
+            store(sheet[u], i, near_log(ratio))
+            continue
+        for k in range(i, i + LANES):
+            sheet[u, k] = guess_one(reg, barrier, sheet, k, x, target, slopes, rates, hint)
 
 
 @kernel
-def guess(x: FloatArray, target: FloatArray, u: FloatArray) -> None:
-    """u from two rounded points; NaN for arms on their way to nothing."""
-    for i in range(x.size):
-        if x[i] < NOTHING:
-            u[i] = 0.0
-        elif target[i] < NOTHING:
-            u[i] = math.nan
-        else:
-            u[i] = log_ratio(x[i], target[i])
-
-
-@kernel
-def guess_deep(
-    regularizer: Any, x: float, height: float, rate: float, push: float, log_barrier: float
+def guess_one(
+    reg: Any,
+    barrier: float,
+    sheet: FloatArray,
+    k: int,
+    x: int,
+    target: int,
+    slopes: int,
+    rates: int,
+    hint: float,
 ) -> float:
-    """u of an arm on its way to nothing, at or beyond the root: Newton from below would overshoot."""
-    y = rate * height + push + log_barrier / x
-    depth = reach(regularizer, y / rate)
-    if log_barrier > 0.0:
-        depth = min(depth, math.log(y) - math.log(log_barrier))
-    return depth + math.log(x)
+    """u of arm k; on its way to nothing at or beyond the root, since Newton from below would overshoot."""
+    start, end, rate = sheet[x, k], sheet[target, k], sheet[rates, k]
+    if start < NOTHING:
+        return 0.0
+    if end >= NOTHING:
+        return log_ratio(start, end)
+    y = rate * sheet[slopes, k] + sheet[PUSH, k] - hint + barrier / start
+    depth = reach(reg, y / rate)
+    if barrier > 0.0:
+        depth = min(depth, math.log(y) - math.log(barrier))
+    return depth + math.log(start)
 
 
 @kernel
 def follow(
-    regularizer: Any,
-    log_barrier: float,
-    x: FloatArray,
-    heights: FloatArray,
-    rates: FloatArray,
-    push: FloatArray,
+    reg: Any,
+    barrier: float,
+    sheet: FloatArray,
+    first: int,
+    last: int,
+    x: int,
+    slopes: int,
+    rates: int,
     multiplier: float,
-    u: FloatArray,
-    out_heights: FloatArray,
-    steps: FloatArray,
-    softness: FloatArray,
-    tilts: FloatArray,
+    u: int,
+    ends: int,
 ) -> tuple[float, bool]:
-    """Improve the guesses ``u`` and ``multiplier`` to solutions for the new ``rates`` γ' and ``push`` b.
+    """Improve the guesses ``u`` and ``multiplier`` to solutions for the new ``rates`` γ' and push b.
 
-    Returns λ and whether the search has settled. ``heights`` are h at x, ``out_heights`` becomes h at
-    x·e^{−u}; the last three arguments are scratch.
+    Returns λ and whether the search has settled. ``slopes`` are h at x, ``ends`` becomes h at x·e^{−u}.
     """
-    for i in range(x.size):
-        if math.isnan(u[i]):
-            u[i] = guess_deep(regularizer, x[i], heights[i], rates[i], push[i] - multiplier, log_barrier)
     for _ in range(PASSES):
-        missing = 0.0
-        freedom = 0.0
-        for i in range(x.size):
-            steps[i] = softness[i] = out_heights[i] = tilts[i] = 0.0
-            if x[i] < NOTHING:
-                continue
-            change, steepness = rise(regularizer, x[i], heights[i], u[i])
-            out_heights[i] = heights[i] + change
-            tilts[i] = steepness
-            gain = growth(u[i])
-            left = 1.0 / (1.0 + gain) if u[i] >= -1.0 else decay(u[i])
-            lost = gain * left if gain < 1e300 else 1.0  # 1 − e^{−u}
-            defect = push[i] - multiplier - rates[i] * change
-            steepness *= rates[i]
-            if log_barrier > 0.0:
-                barrier = log_barrier / x[i]
-                defect -= barrier * gain
-                steepness += barrier * (1.0 + gain)
-            if not steepness < HUGE:
+        lacking, free = fill(0.0), fill(0.0)
+        for i in range(first, last, LANES):
+            p, old, way, rate = (
+                load(sheet[x], i),
+                load(sheet[slopes], i),
+                load(sheet[u], i),
+                load(sheet[rates], i),
+            )
+            present = at_most(NOTHING, p)
+            filled = most(p, NOTHING)
+            change, steepness = rises(reg, filled, old, way)
+            store(sheet[ends], i, old + change)
+            store(sheet[ROOM + 2], i, steepness)
+            gain, left, lost = fading(way)
+            defect = load(sheet[PUSH], i) - multiplier - rate * change
+            stiffness = rate * steepness
+            if barrier > 0.0:
+                wall = barrier * present / filled
+                defect = defect - wall * gain
+                stiffness = stiffness + wall * (1.0 + gain)
+            if not all_at_most(stiffness, HUGE):
                 return multiplier, False
-            softness[i] = 1.0 / steepness
-            steps[i] = defect * softness[i]
-            missing += x[i] * (left * steps[i] + lost)
-            freedom += x[i] * left * softness[i]
+            softness = present / most(stiffness, NOTHING)
+            step = defect * softness
+            store(sheet[ROOM], i, step)
+            store(sheet[ROOM + 1], i, softness)
+            lacking = lacking + p * (left * step + lost)
+            free = free + p * left * softness
+        freedom = add_up(free)
         if not freedom > 0.0:
             return multiplier, False
-        shift = missing / freedom
+        shift = add_up(lacking) / freedom
         multiplier += shift
         settled = True
-        for i in range(x.size):
-            step = steps[i] - shift * softness[i]
-            u[i] += step
-            if not u[i] > -DIVERGED:
-                return multiplier, False
-            out_heights[i] += tilts[i] * step
-            if u[i] < -1.0:  # h falls by orders of magnitude: nothing of it may be left in a difference
-                out_heights[i] = height(regularizer, x[i] * decay(u[i]))
+        for i in range(first, last, LANES):
+            step = load(sheet[ROOM], i) - shift * load(sheet[ROOM + 1], i)
+            way = load(sheet[u], i) + step
+            end = load(sheet[ends], i) + load(sheet[ROOM + 2], i) * step
+            if not all_at_most(-1.0, way):
+                if not all_at_most(-DIVERGED, way):
+                    return multiplier, False
+                # h falls by orders of magnitude: nothing of it may be left in a difference
+                p = load(sheet[x], i)
+                end = at_most(NOTHING, p) * heights(reg, most(p * fading(way)[1], NOTHING))
+            store(sheet[u], i, way)
+            store(sheet[ends], i, end)
             # Newton is quadratic: what is left of the error is of order step²
-            settled = settled and (step * step <= SETTLED * abs(u[i]) or abs(step) <= SETTLED)
+            settled = settled and all_at_most(step * step, SETTLED * most(size(way), size(step)))
         if settled:
             return multiplier, True
     return multiplier, False
 
 
 @kernel
-def heights_of(regularizer: Any, x: FloatArray, out: FloatArray, out_potentials: FloatArray) -> None:
-    """h and ψ at x; 0 for arms that have underflowed."""
-    for i in range(x.size):
-        out[i] = 0.0
-        out_potentials[i] = 0.0
-        if x[i] >= NOTHING:
-            out[i] = height(regularizer, x[i])
-            out_potentials[i] = potential(regularizer, x[i], out[i])
+def heights_of(reg: Any, sheet: FloatArray, last: int, x: int, out: int) -> None:
+    """h at x; 0 for arms that have underflowed."""
+    for i in range(0, last, LANES):
+        p = load(sheet[x], i)
+        store(sheet[out], i, at_most(NOTHING, p) * heights(reg, most(p, NOTHING)))
 
 
 @kernel
-def potential_sum(regularizer: Any, x: FloatArray, heights: FloatArray, weights: FloatArray) -> float:
-    """Σ_i a_i ψ(x_i), given h at x."""
-    total = 0.0
-    for i in range(x.size):
-        if x[i] >= NOTHING:
-            total += weights[i] * potential(regularizer, x[i], heights[i])
-    return total
+def potential_sums(
+    reg: Any, sheet: FloatArray, first: int, last: int, cut: int, x: int, slopes: int, weights: int
+) -> tuple[float, float]:
+    """Σ_i a_i ψ(x_i) over the arms before and from ``cut`` on, given h at x."""
+    before, beyond = fill(0.0), fill(0.0)
+    for i in range(first, last, LANES):
+        p = load(sheet[x], i)
+        weight = at_most(NOTHING, p) * load(sheet[weights], i)
+        term = weight * potentials(reg, most(p, NOTHING), load(sheet[slopes], i))
+        if i < cut:
+            before = before + term
+        else:
+            beyond = beyond + term
+    return add_up(before), add_up(beyond)
 
 
 @kernel
 def from_end(
-    regularizer: Any,
-    log_barrier: float,
-    x: FloatArray,
-    y: FloatArray,
-    y_heights: FloatArray,
-    rates: FloatArray,
-    u: FloatArray,
+    reg: Any,
+    barrier: float,
+    sheet: FloatArray,
+    first: int,
+    last: int,
+    x: int,
+    y: int,
+    slopes: int,
+    rates: int,
+    u: int,
 ) -> float:
-    """D(x, y) at these rates for u = log(x/y), y the point followed to."""
+    """D(x, y) at these rates for u = log(x/y), y the point followed to, where h are the ``slopes``."""
+    sums = fill(0.0)
     total = 0.0
-    for i in range(x.size):
-        if y[i] >= NOTHING:
-            if x[i] >= NOTHING:
-                total += rates[i] * spread(regularizer, y[i], y_heights[i], u[i])
-                if log_barrier > 0.0:
-                    total += log_barrier * bend(u[i])
-            else:
-                total += rates[i] * spread(regularizer, y[i], height(regularizer, y[i]), -math.inf)
-        elif x[i] >= NOTHING:  # far apart: nothing cancels in the definition, and y·h(y) → 0
-            slope = height(regularizer, x[i])
-            total += rates[i] * (potential(regularizer, x[i], slope) + y_heights[i] * x[i])
-    return total
+    for i in range(first, last, LANES):
+        start, end, way, rate = load(sheet[x], i), load(sheet[y], i), load(sheet[u], i), load(sheet[rates], i)
+        there, here = at_most(NOTHING, start), at_most(NOTHING, end)
+        if all_at_most(size(there - here), 0.0):
+            term = rate * spreads(reg, most(end, NOTHING), load(sheet[slopes], i), way)
+            if barrier > 0.0:
+                term = term + barrier * bend(way)
+            sums = sums + term
+            continue
+        for k in range(i, i + LANES):
+            total += one_from_end(reg, barrier, sheet, k, x, y, slopes, rates, u)
+    return total + add_up(sums)
+
+
+@kernel
+def one_from_end(
+    reg: Any, barrier: float, sheet: FloatArray, k: int, x: int, y: int, slopes: int, rates: int, u: int
+) -> float:
+    """What arm k adds to it, where one of x and y may have underflowed."""
+    a, b, rate = sheet[x, k], sheet[y, k], sheet[rates, k]
+    if b >= NOTHING:
+        if a >= NOTHING:
+            return float(rate * spread(reg, b, sheet[slopes, k], sheet[u, k]) + barrier * bend(sheet[u, k]))
+        return float(rate * spread(reg, b, height(reg, b), -math.inf))
+    if a >= NOTHING:  # far apart: nothing cancels in the definition, and y·h(y) → 0
+        return float(rate * (potential(reg, a, height(reg, a)) + sheet[slopes, k] * a))
+    return 0.0
 
 
 @kernel
 def from_start(
-    regularizer: Any,
-    log_barrier: float,
-    x: FloatArray,
-    x_heights: FloatArray,
-    rates: FloatArray,
-    u: FloatArray,
+    reg: Any,
+    barrier: float,
+    sheet: FloatArray,
+    first: int,
+    last: int,
+    x: int,
+    slopes: int,
+    rates: int,
+    u: int,
 ) -> float:
     """D(y, x) at these rates for y = x·e^{−u}: the divergence of the point followed to from the start."""
-    total = 0.0
-    for i in range(x.size):
-        if x[i] >= NOTHING:
-            total += rates[i] * spread(regularizer, x[i], x_heights[i], -u[i])
-            if log_barrier > 0.0:
-                total += log_barrier * bend(-u[i])
-    return total
-
-
-@kernel
-def weighted(weights: FloatArray, values: FloatArray) -> float:
-    """Σ_i a_i b_i."""
-    total = 0.0
-    for i in range(values.size):
-        total += weights[i] * values[i]
-    return total
+    sums = fill(0.0)
+    for i in range(first, last, LANES):
+        p, way = load(sheet[x], i), -load(sheet[u], i)
+        term = load(sheet[rates], i) * spreads(reg, most(p, NOTHING), load(sheet[slopes], i), way)
+        if barrier > 0.0:
+            term = term + barrier * bend(way)
+        sums = sums + at_most(NOTHING, p) * term
+    return add_up(sums)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
-from bothworlds.policies.base import act, distribution, inspect, observation_weight, update
+from bothworlds._lanes import LANES, add_up, fill, load, store, whole
+from bothworlds.policies.base import act, observation_weight, update
 from bothworlds.policies.decoupled import DecoupledParameters, DecoupledState
 from bothworlds.policies.estimators import ImportanceWeightedParameters
 from bothworlds.policies.ftrl_state import EPOCH, HORIZON, OFFSET, ROUND, FTRLState
@@ -18,6 +18,7 @@ from bothworlds.policies.rates import (
     RateParameters,
     accumulate,
     coefficient,
+    same_for_all,
 )
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.theory.follow import NOTHING, heights_of
@@ -32,11 +33,9 @@ from bothworlds.theory.layout import (
     IMPOSSIBLE,
     INCREMENTS,
     LOSSES,
-    POTENTIALS,
+    N_PAGE,
     PREPROCESSING,
-    PUSH,
     Q_HEIGHTS,
-    Q_POTENTIALS,
     RARE,
     RAREST,
     RATES,
@@ -46,9 +45,10 @@ from bothworlds.theory.layout import (
     UNSOLVED,
     P,
     Q,
-    U,
 )
-from bothworlds.theory.moves import account_round, copy, move_benchmark, place
+from bothworlds.theory.moves import account_round, place
+
+ANEW = 64  # q is followed from round to round, and placed by the solver every so often: no error adds up
 
 
 @generic
@@ -101,11 +101,18 @@ def _(rate: CommonRateParameters, state: FTRLState, out: FloatArray) -> float:
 
 @generic
 def read_estimate(
-    estimator: Any, observe: int, loss: float, weight: float, before: FloatArray, out: FloatArray
+    estimator: Any,
+    observe: int,
+    loss: float,
+    weight: float,
+    losses: FloatArray,
+    before: FloatArray,
+    slots: IntArray,
+    out: FloatArray,
 ) -> None:
-    """Turn ``out``, the cumulative losses after the round, into ℓ̂: what they have gained on ``before``."""
-    for i in range(out.size):
-        out[i] -= before[i]
+    """Write down ℓ̂: what the cumulative losses have gained on ``before``."""
+    for i in range(slots.size):
+        out[slots[i]] = losses[i] - before[i]
 
 
 @read_estimate.register(ImportanceWeightedParameters)
@@ -114,69 +121,61 @@ def _(
     observe: int,
     loss: float,
     weight: float,
+    losses: FloatArray,
     before: FloatArray,
+    slots: IntArray,
     out: FloatArray,
 ) -> None:
     out[:] = 0.0  # not the difference, which has lost the digits that a large sum could not hold
-    out[observe] = loss / weight
+    out[slots[observe]] = loss / weight
 
 
 @kernel
-def gather(source: FloatArray, order: IntArray, out: FloatArray) -> None:
-    """Put the arms in the order U, V."""
-    for i in range(order.size):
-        out[i] = source[order[i]]
+def gather(source: FloatArray, slots: IntArray, out: FloatArray) -> None:
+    """Put the arms where they belong on a sheet."""
+    for i in range(slots.size):
+        out[slots[i]] = source[i]
 
 
 @kernel
-def scatter(source: FloatArray, order: IntArray, out: FloatArray) -> None:
-    """Put the arms in their own order again."""
-    for i in range(order.size):
-        out[order[i]] = source[i]
+def read(rate: Any, state: FTRLState, slots: IntArray, sheet: FloatArray, page: int) -> None:
+    """Write down p and the rates in force, and the losses that led to them."""
+    gather(state.p, slots, sheet[page + P])
+    gather(state.losses, slots, sheet[LOSSES])
+    if same_for_all(rate):
+        sheet[page + RATES, :] = state.rates[0]
+    else:
+        gather(state.rates, slots, sheet[page + RATES])
 
 
 @kernel
-def settle(page: FloatArray, terms: FloatArray, m: int, epsilon: float) -> None:
-    """<ℓ̂^t, p^t − q̃^t>, and what of it is not total − benchmark."""
-    n = page.shape[1]
-    regret = 0.0
-    for i in range(n):
-        q_tilde = (1.0 - epsilon) * page[Q, i] if i < m else epsilon / (n - m)
-        regret += page[ESTIMATES, i] * (page[P, i] - q_tilde)
-    terms[REGRET] = regret
-    terms[PREPROCESSING] = regret - terms[TOTAL] + terms[BENCHMARK]
+def write(sheet: FloatArray, page: int, slots: IntArray, rows: int, out: FloatArray) -> None:
+    """Copy the first rows of a page, the arms in their own order again."""
+    for row in range(rows):
+        for i in range(slots.size):
+            out[row, i] = sheet[page + row, slots[i]]
 
 
 @kernel
-def read(params: Any, state: Any, order: IntArray, page: FloatArray, pad: FloatArray) -> None:
-    """Write down p and the rates in force."""
-    distribution(params, state, pad[U])
-    gather(pad[U], order, page[P])
-    inspect(params, state, pad[U], pad[PUSH])
-    gather(pad[U], order, page[RATES])
+def learn(sheet: FloatArray, page: int, after: int, slots: IntArray, factor: float) -> None:
+    """Write down the growth of the rates."""
+    if factor >= 0.0:
+        gather(sheet[INCREMENTS], slots, sheet[page + GROWTHS])
+    for i in range(0, sheet.shape[1], LANES):
+        new, old = load(sheet[after + RATES], i), load(sheet[page + RATES], i)
+        grown = load(sheet[page + GROWTHS], i)
+        store(sheet[page + GROWTHS], i, new - old if factor < 0.0 else factor * grown / (new + old))
 
 
 @kernel
-def learn(
-    params: Any,
-    state: FTRLState,
-    page: FloatArray,
-    after: FloatArray,
-    pad: FloatArray,
-    order: IntArray,
-    arm: int,
-    loss: float,
-    weight: float,
-    factor: float,
-) -> None:
-    """Write down the growth of the rates, and ℓ̂, once the policy has learned a round."""
-    for i in range(order.size):
-        new, old = after[RATES, i], page[RATES, i]
-        page[GROWTHS, i] = new - old if factor < 0.0 else factor * pad[INCREMENTS, order[i]] / (new + old)
-    copy(state.losses, pad[PUSH])
-    read_estimate(params.estimator, arm, loss, weight, pad[BEFORE], pad[PUSH])
-    gather(pad[PUSH], order, page[ESTIMATES])
-    gather(state.losses, order, pad[LOSSES])
+def settle(sheet: FloatArray, page: int, terms: FloatArray, side: int, epsilon: float, rest: float) -> None:
+    """<ℓ̂^t, p^t − q̃^t>, where q̃^t is ``rest`` on V, and what of it is not total − benchmark."""
+    sums = fill(0.0)
+    for i in range(0, sheet.shape[1], LANES):
+        q_tilde = (1.0 - epsilon) * load(sheet[page + Q], i) if i < side else fill(rest)
+        sums = sums + load(sheet[page + ESTIMATES], i) * (load(sheet[page + P], i) - q_tilde)
+    terms[REGRET] = add_up(sums)
+    terms[PREPROCESSING] = terms[REGRET] - terms[TOTAL] + terms[BENCHMARK]
 
 
 @kernel
@@ -201,56 +200,60 @@ def keep_book(
     arms: IntArray,
     losses: FloatArray,
     uniforms: FloatArray,
-    order: IntArray,
+    slots: IntArray,
     m: int,
     decoupled: bool,
     epsilon: float,
-    pages: FloatArray,
-    pad: FloatArray,
+    sheet: FloatArray,
     out: FloatArray,
     out_terms: FloatArray,
 ) -> tuple[int, int]:
     """Play the history; return how it ended and in which round (counted from 0).
 
     ``losses`` has a row for every round with one number, or one for each arm. Wishes in ``arms`` are
-    replaced by arms; DRAWN takes its row of ``uniforms``. ``pages`` and ``pad`` are scratch.
+    replaced by arms; DRAWN takes its row of ``uniforms``. ``sheet`` is scratch, on which ``slots`` are the
+    places of the arms, those of U the first m.
     """
     inner, within = machine(params), machine_state(params, state)
     reg, barrier, scalars = inner.regularizer, inner.log_barrier, within.scalars
-    page, after = pages[0], pages[1]
-    read(params, state, order, page, pad)
-    gather(within.losses, order, pad[LOSSES])
-    level_q, fine = place(reg, barrier, pad[LOSSES, :m], page[RATES, :m], 1.0, math.nan, page[Q, :m])
+    n, side = slots.size, whole(m + LANES - 1)
+    page, after, before = 0, N_PAGE, sheet[BEFORE, :n]
+    read(inner.rate, within, slots, sheet, page)
+    if not place(reg, barrier, sheet, 0, m, page + RATES, 1.0, page + Q):
+        return UNSOLVED, 0
     for t in range(arms.size):
         offset = scalars[OFFSET]
-        copy(within.losses, pad[BEFORE])
-        factor = rate_increments(inner.rate, within, pad[INCREMENTS])
-        heights_of(reg, page[P], pad[HEIGHTS], pad[POTENTIALS])
-        heights_of(reg, page[Q, :m], pad[Q_HEIGHTS, :m], pad[Q_POTENTIALS, :m])
+        for i in range(n):
+            before[i] = within.losses[i]
+        factor = rate_increments(inner.rate, within, sheet[INCREMENTS, :n])
+        heights_of(reg, sheet, sheet.shape[1], page + P, HEIGHTS)
+        heights_of(reg, sheet, side, page + Q, Q_HEIGHTS)
         arms[t] = choose(params, state, within.p, arms[t], uniforms[min(t, uniforms.shape[0] - 1)])
-        loss = losses[t, min(arms[t], losses.shape[1] - 1)]
-        weight, epoch = observation_weight(params, state, arms[t])
+        arm = arms[t]
+        loss = losses[t, min(arm, losses.shape[1] - 1)]
+        weight, epoch = observation_weight(params, state, arm)
         if not weight >= NOTHING:
             return IMPOSSIBLE, t
-        if update(params, state, arms[t], loss, weight, epoch) == FAILED or not fine:
+        if update(params, state, arm, loss, weight, epoch) == FAILED:
             return UNSOLVED, t
         if epoch != int(scalars[EPOCH]):
             return RESTARTED, t
         # losses may have been recentred by a whole number: put what was before the round on the new scale
         recentred = scalars[OFFSET] - offset
-        level_q -= recentred
-        for i in range(order.size):
-            pad[BEFORE, i] -= recentred
-        read(params, state, order, after, pad)
-        learn(inner, within, page, after, pad, order, arms[t], loss, weight, factor)
+        if recentred != 0.0:
+            for i in range(n):
+                before[i] -= recentred
+        read(inner.rate, within, slots, sheet, after)
+        learn(sheet, page, after, slots, factor)
+        read_estimate(
+            inner.estimator, arm, loss, weight, within.losses, before, slots, sheet[page + ESTIMATES]
+        )
         terms = out_terms[t]
-        level_q, fine = move_benchmark(reg, barrier, page, after, terms, pad, m, level_q)
-        if not account_round(reg, barrier, page, after, terms, pad, m, decoupled):
+        anew = t % ANEW == ANEW - 1
+        if not account_round(reg, barrier, sheet, page, after, terms, m, n, decoupled, anew):
             return UNSOLVED, t
-        settle(page, terms, m, epsilon)
-        for row in range(page.shape[0]):
-            scatter(page[row], order, out[t, row])
+        settle(sheet, page, terms, side, epsilon, epsilon / (n - m))
+        write(sheet, page, slots, out.shape[1], out[t])
         page, after = after, page
-    for row in range(Q + 1):
-        scatter(page[row], order, out[arms.size, row])
+    write(sheet, page, slots, Q + 1, out[arms.size])
     return DONE, arms.size

@@ -1,4 +1,7 @@
-"""The moves of a round: p^t to p^{t+1}, q^t to q^{t+1}, p^t to p̄^{t+1} to p^{t+1}; and their divergences."""
+"""The moves of a round: p^t to p^{t+1}, q^t to q^{t+1}, p^t to p̄^{t+1} to p^{t+1}; and their divergences.
+
+``page`` and ``after`` are where the pages of rounds t and t + 1 begin on the sheet, ``side`` is where V does.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,10 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.simplex.growth import growth
+from bothworlds._lanes import LANES, add_up, all_at_most, fill, load, most, store, whole
+from bothworlds.simplex.growth import fading, size
 from bothworlds.simplex.kernel import FAILED, solve_step
-from bothworlds.theory.follow import (
-    NOTHING,
-    decay,
-    follow,
-    from_end,
-    from_start,
-    guess,
-    potential_sum,
-    weighted,
-)
+from bothworlds.theory.follow import NOTHING, follow, from_end, from_start, guess, potential_sums
 from bothworlds.theory.layout import (
     BAR_HEIGHTS,
     BENCHMARK,
@@ -36,13 +31,10 @@ from bothworlds.theory.layout import (
     P_BAR,
     P_TILDE,
     PENALTY,
-    POTENTIALS,
     PUSH,
     Q_HEIGHTS,
-    Q_POTENTIALS,
     RATES,
     RESIDUAL,
-    ROOM,
     STABILITY,
     SUBOPTIMAL,
     TILDE_HEIGHTS,
@@ -60,116 +52,47 @@ NO_HINT = 0.0  # of a multiplier: the equations are linear in it, so Newton find
 
 @kernel
 def place(
-    reg: Any,
-    barrier: float,
-    losses: FloatArray,
-    rates: FloatArray,
-    total: float,
-    hint: float,
-    x: FloatArray,
-) -> tuple[float, bool]:
-    """Fill x with the minimiser over mass ``total``; return its multiplier and whether it was found."""
+    reg: Any, barrier: float, sheet: FloatArray, first: int, count: int, rates: int, total: float, x: int
+) -> bool:
+    """Fill x with the minimiser over mass ``total`` on ``count`` arms; was it found?"""
+    last = first + count
+    for i in range(first, last):
+        sheet[x, i] = 0.0
     if total < NOTHING:
-        x[:] = 0.0
-        return hint, True
-    smallest, shift, _, _, status = solve_step(reg, losses, rates, barrier, total, hint, x)
-    return smallest - shift, status != FAILED
+        return True
+    losses, gammas, p = sheet[LOSSES, first:last], sheet[rates, first:last], sheet[x, first:last]
+    return solve_step(reg, losses, gammas, barrier, total, math.nan, p)[4] != FAILED
 
 
 @kernel
-def copy(source: FloatArray, out: FloatArray) -> None:
-    """Copy: a loop compiles faster than an assignment that may have to broadcast."""
-    for i in range(out.size):
-        out[i] = source[i]
+def copy(sheet: FloatArray, first: int, last: int, source: int, out: int) -> None:
+    """Copy a row."""
+    for i in range(first, last, LANES):
+        store(sheet[out], i, load(sheet[source], i))
 
 
 @kernel
-def push_from(estimates: FloatArray, growths: FloatArray, heights: FloatArray, out: FloatArray) -> None:
+def push_from(sheet: FloatArray, first: int, last: int, estimates: int, growths: int, slopes: int) -> None:
     """b_i = ℓ̂_i − (γ'_i − γ_i)·h_i, see follow.py."""
-    for i in range(out.size):
-        out[i] = estimates[i] - growths[i] * heights[i]
-
-
-@kernel
-def walk(
-    reg: Any,
-    barrier: float,
-    pad: FloatArray,
-    first: int,
-    last: int,
-    x: FloatArray,
-    heights: FloatArray,
-    rates: FloatArray,
-    hint: float,
-    u: FloatArray,
-    out_heights: FloatArray,
-) -> tuple[float, bool]:
-    """Follow x on the arms first … last−1 under pad[PUSH]: from guesses to u, λ and h where it ends."""
-    return follow(
-        reg,
-        barrier,
-        x,
-        heights,
-        rates,
-        pad[PUSH, first:last],
-        hint,
-        u,
-        out_heights,
-        pad[ROOM, first:last],
-        pad[ROOM + 1, first:last],
-        pad[ROOM + 2, first:last],
-    )
-
-
-@kernel
-def move_benchmark(
-    reg: Any,
-    barrier: float,
-    page: FloatArray,
-    after: FloatArray,
-    terms: FloatArray,
-    pad: FloatArray,
-    m: int,
-    hint: float,
-) -> tuple[float, bool]:
-    """From q^t to q^{t+1}, and D_U^{t,t+1}(q^t, q^{t+1}); ``hint`` guesses the multiplier."""
-    q, new, rates, growths = page[Q, :m], after[Q, :m], after[RATES, :m], page[GROWTHS, :m]
-    u, end, heights = pad[U, :m], pad[END_HEIGHTS, :m], pad[Q_HEIGHTS, :m]
-    copy(q, new)
-    level, found = place(reg, barrier, pad[LOSSES, :m], rates, 1.0, hint, new)
-    guess(q, new, u)
-    push_from(page[ESTIMATES, :m], growths, heights, pad[PUSH, :m])
-    _, settled = walk(reg, barrier, pad, 0, m, q, heights, rates, level - hint, u, end)
-    terms[BENCHMARK] = from_end(reg, barrier, q, new, end, rates, u) - weighted(
-        growths, pad[Q_POTENTIALS, :m]
-    )
-    return level, found and settled
+    for i in range(first, last, LANES):
+        push = load(sheet[estimates], i) - load(sheet[growths], i) * load(sheet[slopes], i)
+        store(sheet[PUSH], i, push)
 
 
 @kernel
 def move_all(
-    reg: Any,
-    barrier: float,
-    page: FloatArray,
-    after: FloatArray,
-    terms: FloatArray,
-    pad: FloatArray,
+    reg: Any, barrier: float, sheet: FloatArray, page: int, after: int, terms: FloatArray, skew: float
 ) -> bool:
     """From p^t to p^{t+1}: λ_K and D^{t,t+1}(p^t, p^{t+1})."""
-    p, end, rates, growths, heights = (
-        page[P],
-        after[P],
-        after[RATES],
-        page[GROWTHS],
-        pad[HEIGHTS],
+    last, rates = sheet.shape[1], after + RATES
+    push_from(sheet, 0, last, page + ESTIMATES, page + GROWTHS, HEIGHTS)
+    guess(reg, barrier, sheet, 0, last, page + P, after + P, HEIGHTS, rates, NO_HINT, U_ALL)
+    terms[LAMBDA_K], settled = follow(
+        reg, barrier, sheet, 0, last, page + P, HEIGHTS, rates, NO_HINT, U_ALL, END_HEIGHTS
     )
-    guess(p, end, pad[U_ALL])
-    push_from(page[ESTIMATES], growths, heights, pad[PUSH])
-    terms[LAMBDA_K], settled = walk(
-        reg, barrier, pad, 0, end.size, p, heights, rates, NO_HINT, pad[U_ALL], pad[END_HEIGHTS]
+    terms[TOTAL] = -skew + from_end(
+        reg, barrier, sheet, 0, last, page + P, after + P, END_HEIGHTS, rates, U_ALL
     )
-    distance = from_end(reg, barrier, p, end, pad[END_HEIGHTS], rates, pad[U_ALL])
-    terms[TOTAL] = distance - weighted(growths, pad[POTENTIALS])
     return settled
 
 
@@ -177,57 +100,94 @@ def move_all(
 def move_to(
     reg: Any,
     barrier: float,
-    page: FloatArray,
-    pad: FloatArray,
+    sheet: FloatArray,
     first: int,
     last: int,
+    count: int,
+    estimates: int,
+    x: int,
+    slopes: int,
+    rates: int,
     hint: float,
-    out: FloatArray,
-    u: FloatArray,
-    out_heights: FloatArray,
+    out: int,
+    u: int,
+    ends: int,
+    anew: bool,
 ) -> tuple[float, bool]:
-    """Move p^t to its minimiser over the same mass on the arms first … last−1, at the mixed rates; returns λ.
+    """Move x to its minimiser over the same mass on ``count`` arms under the push b; returns λ.
 
-    The way to p^{t+1} is nearly always so good a guess that Newton settles; the solver is for when it is not.
+    The way of p^t to p^{t+1} is nearly always so good a guess that Newton settles, and where no loss was
+    estimated it is better not to move; the solver is for when neither is, and to place the point ``anew``.
     """
-    p, rates, heights = page[P, first:last], pad[MIXED, first:last], pad[HEIGHTS, first:last]
-    total = 0.0
-    for i in range(p.size):
-        total += p[i]
-    push_from(page[ESTIMATES, first:last], pad[MIXED_GROWTHS, first:last], heights, pad[PUSH, first:last])
-    copy(pad[U_ALL, first:last], u)
+    sums, lost = fill(0.0), fill(0.0)
+    for i in range(first, last, LANES):
+        sums = sums + load(sheet[x], i)
+        lost = most(lost, size(load(sheet[estimates], i)))
+    total = add_up(sums)
+    moved = 0.0 if all_at_most(lost, 0.0) else 1.0
+    for i in range(first, last, LANES):
+        store(sheet[u], i, moved * load(sheet[U_ALL], i))
+    hint = moved * hint
     if total < NOTHING:
-        copy(p, out)
-        copy(heights, out_heights)
+        copy(sheet, first, last, x, out)
+        copy(sheet, first, last, slopes, ends)
         return math.nan, True
-    found = True
-    multiplier, settled = walk(reg, barrier, pad, first, last, p, heights, rates, hint, u, out_heights)
+    multiplier, settled = hint, False
+    if not anew:
+        multiplier, settled = follow(reg, barrier, sheet, first, last, x, slopes, rates, hint, u, ends)
     if not settled:
-        copy(p, out)
-        _, found = place(reg, barrier, pad[LOSSES, first:last], rates, total, math.nan, out)
-        guess(p, out, u)
-        multiplier, settled = walk(reg, barrier, pad, first, last, p, heights, rates, hint, u, out_heights)
-    for i in range(p.size):
-        out[i] = p[i] * decay(u[i])
-    return multiplier, found and settled
+        if not place(reg, barrier, sheet, first, count, rates, total, out):
+            return multiplier, False
+        guess(reg, barrier, sheet, first, last, x, out, slopes, rates, hint, u)
+        multiplier, settled = follow(reg, barrier, sheet, first, last, x, slopes, rates, hint, u, ends)
+    if not anew:
+        for i in range(first, last, LANES):
+            store(sheet[out], i, load(sheet[x], i) * fading(load(sheet[u], i))[1])
+    return multiplier, settled
+
+
+@kernel
+def move_benchmark(
+    reg: Any,
+    barrier: float,
+    sheet: FloatArray,
+    page: int,
+    after: int,
+    terms: FloatArray,
+    m: int,
+    side: int,
+    anew: bool,
+) -> bool:
+    """From q^t to q^{t+1}, and D_U^{t,t+1}(q^t, q^{t+1})."""
+    rates, growths = after + RATES, page + GROWTHS
+    push_from(sheet, 0, side, page + ESTIMATES, growths, Q_HEIGHTS)
+    _, settled = move_to(
+        *(reg, barrier, sheet, 0, side, m, page + ESTIMATES, page + Q, Q_HEIGHTS, rates),
+        *(terms[LAMBDA_K], after + Q, U, END_HEIGHTS, anew),
+    )
+    distance = from_end(reg, barrier, sheet, 0, side, page + Q, after + Q, END_HEIGHTS, rates, U)
+    terms[BENCHMARK] = distance - potential_sums(reg, sheet, 0, side, side, page + Q, Q_HEIGHTS, growths)[0]
+    return settled
 
 
 @kernel
 def move_sides(
-    reg: Any, barrier: float, page: FloatArray, terms: FloatArray, pad: FloatArray, m: int
+    reg: Any, barrier: float, sheet: FloatArray, page: int, rates: int, terms: FloatArray, m: int, n: int
 ) -> tuple[float, float, bool]:
     """From p^t to p̄^{t+1}: λ_U, λ_V, and D_U and D_V of the two at the mixed rates."""
-    n = page.shape[1]
+    start, bar, width = page + P, page + P_BAR, sheet.shape[1]
     fine = True
     distance_u = distance_v = 0.0
-    for side in range(2):
-        first, last = (m, n) if side else (0, m)
-        out, u, heights = page[P_BAR, first:last], pad[U_BAR, first:last], pad[BAR_HEIGHTS, first:last]
-        multiplier, found = move_to(reg, barrier, page, pad, first, last, terms[LAMBDA_K], out, u, heights)
-        distance = from_end(reg, barrier, page[P, first:last], out, heights, pad[MIXED, first:last], u)
+    side = whole(m + LANES - 1)
+    for k in range(2):
+        first, last, count = (side, width, n - m) if k else (0, side, m)
+        terms[LAMBDA_U + k], found = move_to(
+            *(reg, barrier, sheet, first, last, count, page + ESTIMATES, start, HEIGHTS, rates),
+            *(terms[LAMBDA_K], bar, U_BAR, BAR_HEIGHTS, False),
+        )
+        distance = from_end(reg, barrier, sheet, first, last, start, bar, BAR_HEIGHTS, rates, U_BAR)
         fine = fine and found
-        terms[LAMBDA_U + side] = multiplier
-        if side:
+        if k:
             distance_v = distance
         else:
             distance_u = distance
@@ -235,48 +195,39 @@ def move_sides(
 
 
 @kernel
-def stability(reg: Any, barrier: float, page: FloatArray, pad: FloatArray, m: int) -> float:
+def stability(reg: Any, barrier: float, sheet: FloatArray, page: int, side: int) -> float:
     """<p_V^t − p̄_V^{t+1}, ℓ̂^t> − D_V^t(p̄^{t+1}, p^t)."""
-    p, u = page[P, m:], pad[U_BAR, m:]
-    gained = 0.0
-    for i in range(p.size):
-        gained -= page[ESTIMATES, m + i] * p[i] * growth(-u[i])
-    return gained - from_start(reg, barrier, p, pad[HEIGHTS, m:], page[RATES, m:], u)
+    last = sheet.shape[1]
+    gained = fill(0.0)
+    for i in range(side, last, LANES):
+        lost = load(sheet[page + P], i) * fading(load(sheet[U_BAR], i))[2]
+        gained = gained + load(sheet[page + ESTIMATES], i) * lost
+    return add_up(gained) - from_start(
+        reg, barrier, sheet, side, last, page + P, HEIGHTS, page + RATES, U_BAR
+    )
 
 
 @kernel
 def move_tilde(
-    reg: Any,
-    barrier: float,
-    page: FloatArray,
-    after: FloatArray,
-    terms: FloatArray,
-    pad: FloatArray,
-    m: int,
+    reg: Any, barrier: float, sheet: FloatArray, page: int, after: int, terms: FloatArray, side: int
 ) -> bool:
     """The decoupled p̃^{t+1} (φ^{t+1} on U, φ^t on V), its λ_K, and the gap D^{t̃}(p^{t+1}, p̃^{t+1})."""
-    tilde, n = page[P_TILDE], page.shape[1]
+    tilde, last = page + P_TILDE, sheet.shape[1]
     before = terms[LAMBDA_K]
+    push_from(sheet, 0, last, page + ESTIMATES, MIXED_GROWTHS, HEIGHTS)
     terms[LAMBDA_K], found = move_to(
-        reg, barrier, page, pad, 0, n, before, tilde, pad[U_TILDE], pad[TILDE_HEIGHTS]
+        *(reg, barrier, sheet, 0, last, last, page + ESTIMATES, page + P, HEIGHTS, MIXED),
+        *(before, tilde, U_TILDE, TILDE_HEIGHTS, False),
     )
-    for i in range(n):
-        pad[U, i] = pad[U_ALL, i] - pad[U_TILDE, i]
-        pad[PUSH, i] = 0.0 if i < m else -page[GROWTHS, i] * pad[TILDE_HEIGHTS, i]
-    _, settled = walk(
-        reg,
-        barrier,
-        pad,
-        0,
-        n,
-        tilde,
-        pad[TILDE_HEIGHTS],
-        after[RATES],
-        before - terms[LAMBDA_K],
-        pad[U],
-        pad[END_HEIGHTS],
+    for i in range(0, last, LANES):
+        grown = load(sheet[page + GROWTHS], i) * load(sheet[TILDE_HEIGHTS], i)
+        store(sheet[U], i, load(sheet[U_ALL], i) - load(sheet[U_TILDE], i))
+        store(sheet[PUSH], i, fill(0.0) if i < side else -grown)
+    hint = before - terms[LAMBDA_K]
+    _, settled = follow(
+        reg, barrier, sheet, 0, last, tilde, TILDE_HEIGHTS, after + RATES, hint, U, END_HEIGHTS
     )
-    terms[GAP] = from_start(reg, barrier, tilde, pad[TILDE_HEIGHTS], pad[MIXED], pad[U])
+    terms[GAP] = from_start(reg, barrier, sheet, 0, last, tilde, TILDE_HEIGHTS, MIXED, U)
     return found and settled
 
 
@@ -284,26 +235,25 @@ def move_tilde(
 def move_rest(
     reg: Any,
     barrier: float,
-    page: FloatArray,
-    end: FloatArray,
+    sheet: FloatArray,
+    bar: int,
+    end: int,
     way: int,
+    rates: int,
     terms: FloatArray,
-    pad: FloatArray,
-    m: int,
+    side: int,
 ) -> bool:
-    """From p̄^{t+1} to ``end`` = p^{t+1} (or p̃^{t+1}), to which pad[way] led from p^t: the residual regret."""
-    bar = page[P_BAR]
+    """The residual regret: from p̄^{t+1} to ``end`` = p^{t+1} (or p̃^{t+1}), to which ``way`` led from p^t."""
+    last = sheet.shape[1]
     apart = terms[LAMBDA_V] - terms[LAMBDA_U]
     hint = terms[LAMBDA_K] - terms[LAMBDA_U]
     if math.isnan(apart):  # one side has underflowed
         apart, hint = 0.0, 0.0
-    for i in range(bar.size):
-        pad[U, i] = pad[way, i] - pad[U_BAR, i]
-        pad[PUSH, i] = 0.0 if i < m else apart
-    _, settled = walk(
-        reg, barrier, pad, 0, bar.size, bar, pad[BAR_HEIGHTS], pad[MIXED], hint, pad[U], pad[END_HEIGHTS]
-    )
-    terms[RESIDUAL] = from_end(reg, barrier, bar, end, pad[END_HEIGHTS], pad[MIXED], pad[U])
+    for i in range(0, last, LANES):
+        store(sheet[U], i, load(sheet[way], i) - load(sheet[U_BAR], i))
+        store(sheet[PUSH], i, fill(0.0 if i < side else apart))
+    _, settled = follow(reg, barrier, sheet, 0, last, bar, BAR_HEIGHTS, rates, hint, U, END_HEIGHTS)
+    terms[RESIDUAL] = from_end(reg, barrier, sheet, 0, last, bar, end, END_HEIGHTS, rates, U)
     return settled
 
 
@@ -311,36 +261,40 @@ def move_rest(
 def account_round(
     reg: Any,
     barrier: float,
-    page: FloatArray,
-    after: FloatArray,
+    sheet: FloatArray,
+    page: int,
+    after: int,
     terms: FloatArray,
-    pad: FloatArray,
     m: int,
+    n: int,
     decoupled: bool,
+    anew: bool,
 ) -> bool:
-    """All terms of round t but the benchmark, which is in place like p, rates, growths and estimates."""
-    growths, end = page[GROWTHS], after[P]
-    fine = move_all(reg, barrier, page, after, terms, pad)
+    """All terms of round t, in which p, rates, growths and estimates are in place."""
+    growths, end, rates, way = page + GROWTHS, after + P, after + RATES, U_ALL
+    side, last = whole(m + LANES - 1), sheet.shape[1]
+    skew_u, skew_v = potential_sums(reg, sheet, 0, last, side, page + P, HEIGHTS, growths)
+    fine = move_all(reg, barrier, sheet, page, after, terms, skew_u + skew_v)
     # the penalty −Σ_V (γ'−γ)ψ is taken at p̄^{t+1}, for a decoupled policy at p^{t+1}
-    penalty = potential_sum(reg, end[m:], pad[END_HEIGHTS, m:], growths[m:]) if decoupled else 0.0
-    for i in range(end.size):
-        kept = decoupled and i >= m
-        pad[MIXED, i] = page[RATES, i] if kept else after[RATES, i]
-        pad[MIXED_GROWTHS, i] = 0.0 if kept else growths[i]
-    on_u, on_v, found = move_sides(reg, barrier, page, terms, pad, m)
-    terms[OPTIMAL] = on_u - weighted(growths[:m], pad[POTENTIALS, :m]) - terms[BENCHMARK]
-    terms[STABILITY] = stability(reg, barrier, page, pad, m)
-    skew = penalty
-    if not decoupled:
-        penalty = potential_sum(reg, page[P_BAR, m:], pad[BAR_HEIGHTS, m:], growths[m:])
-        skew = weighted(growths[m:], pad[POTENTIALS, m:])
-    terms[PENALTY] = -penalty
-    terms[SUBOPTIMAL] = on_v - skew
-    terms[GAP] = 0.0
-    way = U_ALL
     if decoupled:
-        reached = move_tilde(reg, barrier, page, after, terms, pad, m)
+        skew_v = potential_sums(reg, sheet, side, last, side, end, END_HEIGHTS, growths)[1]
+        for i in range(0, last, LANES):
+            store(sheet[MIXED], i, load(sheet[rates if i < side else page + RATES], i))
+            store(sheet[MIXED_GROWTHS], i, load(sheet[growths], i) if i < side else fill(0.0))
+        rates = MIXED
+        push_from(sheet, 0, last, page + ESTIMATES, MIXED_GROWTHS, HEIGHTS)
+    on_u, on_v, found = move_sides(reg, barrier, sheet, page, rates, terms, m, n)
+    terms[STABILITY] = stability(reg, barrier, sheet, page, side)
+    terms[SUBOPTIMAL] = on_v - skew_v
+    terms[PENALTY] = -skew_v
+    if not decoupled:
+        terms[PENALTY] = -potential_sums(reg, sheet, side, last, side, page + P_BAR, BAR_HEIGHTS, growths)[1]
+    settled = move_benchmark(reg, barrier, sheet, page, after, terms, m, side, anew)
+    terms[OPTIMAL] = on_u - skew_u - terms[BENCHMARK]
+    terms[GAP] = 0.0
+    if decoupled:
+        reached = move_tilde(reg, barrier, sheet, page, after, terms, side)
         fine = fine and reached
-        end, way = page[P_TILDE], U_TILDE
-    settled = move_rest(reg, barrier, page, end, way, terms, pad, m)
-    return fine and found and settled
+        end, way = page + P_TILDE, U_TILDE
+    arrived = move_rest(reg, barrier, sheet, page + P_BAR, end, way, rates, terms, side)
+    return fine and found and settled and arrived

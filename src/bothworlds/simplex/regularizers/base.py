@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bothworlds._jit import generic, kernel
+from bothworlds._lanes import lane, pack
 from bothworlds.errors import InvalidArgument
 
 DEEPEST = 700.0  # p = 1e-304: beyond it e^v overflows, and p is no longer a normal float64
@@ -146,3 +147,45 @@ def rise(regularizer: Any, p: float, height: float, u: float) -> tuple[float, fl
 def spread(regularizer: Any, p: float, height: float, w: float) -> float:
     """ψ(x) − ψ(p) − ψ'(p)(x − p) at x = p·e^w without cancellation, given h at p; w may be −∞."""
     raise NotImplementedError("a regularizer must register its spread")
+
+
+# --- the same for blocks of four arms: for a regularizer that registers the above only, one arm after another
+
+
+@generic
+def heights(regularizer: Any, p: Any) -> Any:
+    """``height`` of a block."""
+    a, b = height(regularizer, lane(p, 0)), height(regularizer, lane(p, 1))
+    return pack(a, b, height(regularizer, lane(p, 2)), height(regularizer, lane(p, 3)))
+
+
+@generic
+def potentials(regularizer: Any, p: Any, height: Any) -> Any:
+    """``potential`` of a block."""
+    return pack(
+        potential(regularizer, lane(p, 0), lane(height, 0)),
+        potential(regularizer, lane(p, 1), lane(height, 1)),
+        potential(regularizer, lane(p, 2), lane(height, 2)),
+        potential(regularizer, lane(p, 3), lane(height, 3)),
+    )
+
+
+@generic
+def rises(regularizer: Any, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
+    """``rise`` of a block."""
+    a = rise(regularizer, lane(p, 0), lane(height, 0), lane(u, 0))
+    b = rise(regularizer, lane(p, 1), lane(height, 1), lane(u, 1))
+    c = rise(regularizer, lane(p, 2), lane(height, 2), lane(u, 2))
+    d = rise(regularizer, lane(p, 3), lane(height, 3), lane(u, 3))
+    return pack(a[0], b[0], c[0], d[0]), pack(a[1], b[1], c[1], d[1])
+
+
+@generic
+def spreads(regularizer: Any, p: Any, height: Any, w: Any) -> Any:
+    """``spread`` of a block."""
+    return pack(
+        spread(regularizer, lane(p, 0), lane(height, 0), lane(w, 0)),
+        spread(regularizer, lane(p, 1), lane(height, 1), lane(w, 1)),
+        spread(regularizer, lane(p, 2), lane(height, 2), lane(w, 2)),
+        spread(regularizer, lane(p, 3), lane(height, 3), lane(w, 3)),
+    )

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bothworlds import _check
-from bothworlds.simplex.growth import bend, growth
+from bothworlds.simplex.growth import bend, growth, log
 from bothworlds.simplex.regularizers.base import (
     Regularizer,
     newton_response,
     potential,
+    potentials,
     reach,
     respond,
     rise,
+    rises,
     slope,
     spread,
+    spreads,
 )
 from bothworlds.simplex.regularizers.shannon import entropy_spread
 from bothworlds.simplex.regularizers.tsallis import power_spread
@@ -85,18 +88,20 @@ def _(
 
 
 @potential.register(CentredTsallisParameters)
-def _(regularizer: CentredTsallisParameters, p: float, height: float) -> float:
+@potentials.register(CentredTsallisParameters, inline=True)
+def _(regularizer: CentredTsallisParameters, p: Any, height: Any) -> Any:
     power = regularizer.power
     if power == 0.0:
         return -p * (height + 1.0)
     if power == 1.0:
-        return p - math.log(p)
+        return p - log(p)
     # p^α = p·(1 + (1−α)h), hence −(p^α − αp)/(α(1−α)) = −p·(h + 1)/α
     return -p * (height + 1.0) / (1.0 - power)
 
 
 @rise.register(CentredTsallisParameters)
-def _(regularizer: CentredTsallisParameters, p: float, height: float, u: float) -> tuple[float, float]:
+@rises.register(CentredTsallisParameters, inline=True)
+def _(regularizer: CentredTsallisParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     power = regularizer.power
     if power == 0.0:
         return u, 1.0
@@ -106,10 +111,11 @@ def _(regularizer: CentredTsallisParameters, p: float, height: float, u: float) 
 
 
 @spread.register(CentredTsallisParameters)
-def _(regularizer: CentredTsallisParameters, p: float, height: float, w: float) -> float:
+@spreads.register(CentredTsallisParameters, inline=True)
+def _(regularizer: CentredTsallisParameters, p: Any, height: Any, w: Any) -> Any:
     power = regularizer.power
     if power == 0.0:
         return entropy_spread(p, w)
     if power == 1.0:
         return bend(w)
-    return p * (1.0 + power * height) / power * power_spread(1.0 - power, w)
+    return p * (1.0 + power * height) / power * power_spread(w, 1.0 - power)

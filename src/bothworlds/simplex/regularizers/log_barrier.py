@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bothworlds.simplex.growth import bend, growth
+from bothworlds.simplex.growth import bend, growth, log
 from bothworlds.simplex.regularizers.base import (
     Constants,
     Regularizer,
     height,
+    heights,
     potential,
+    potentials,
     reach,
     respond,
     rise,
+    rises,
     slope,
     spread,
+    spreads,
 )
 
 
@@ -67,21 +71,25 @@ def _(
 
 
 @height.register(LogBarrierParameters)
-def _(regularizer: LogBarrierParameters, p: float) -> float:
+@heights.register(LogBarrierParameters, inline=True)
+def _(regularizer: LogBarrierParameters, p: Any) -> Any:
     return 1.0 / p
 
 
 @potential.register(LogBarrierParameters)
-def _(regularizer: LogBarrierParameters, p: float, height: float) -> float:
-    return -math.log(p)
+@potentials.register(LogBarrierParameters, inline=True)
+def _(regularizer: LogBarrierParameters, p: Any, height: Any) -> Any:
+    return -log(p)
 
 
 @rise.register(LogBarrierParameters)
-def _(regularizer: LogBarrierParameters, p: float, height: float, u: float) -> tuple[float, float]:
+@rises.register(LogBarrierParameters, inline=True)
+def _(regularizer: LogBarrierParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     change = height * growth(u)
     return change, height + change
 
 
 @spread.register(LogBarrierParameters)
-def _(regularizer: LogBarrierParameters, p: float, height: float, w: float) -> float:
+@spreads.register(LogBarrierParameters, inline=True)
+def _(regularizer: LogBarrierParameters, p: Any, height: Any, w: Any) -> Any:
     return bend(w)

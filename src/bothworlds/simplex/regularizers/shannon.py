@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bothworlds._jit import kernel
-from bothworlds.simplex.growth import bend, growth
+import numpy as np
+
+from bothworlds._jit import generic, kernel
+from bothworlds._lanes import all_at_most, lane, pack
+from bothworlds.simplex.growth import bend, growth, log
 from bothworlds.simplex.regularizers.base import (
     Constants,
     Regularizer,
     height,
+    heights,
     newton_response,
     potential,
+    potentials,
     reach,
     respond,
     rise,
+    rises,
     slope,
     spread,
+    spreads,
 )
 
 
@@ -76,29 +83,51 @@ def _(
 
 
 @height.register(ShannonParameters)
-def _(regularizer: ShannonParameters, p: float) -> float:
-    return -math.log(p)
+@heights.register(ShannonParameters, inline=True)
+def _(regularizer: ShannonParameters, p: Any) -> Any:
+    return -log(p)
 
 
 @potential.register(ShannonParameters)
-def _(regularizer: ShannonParameters, p: float, height: float) -> float:
+@potentials.register(ShannonParameters, inline=True)
+def _(regularizer: ShannonParameters, p: Any, height: Any) -> Any:
     return -p * (height + 1.0)
 
 
 @rise.register(ShannonParameters)
-def _(regularizer: ShannonParameters, p: float, height: float, u: float) -> tuple[float, float]:
+@rises.register(ShannonParameters, inline=True)
+def _(regularizer: ShannonParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     return u, 1.0
 
 
 @spread.register(ShannonParameters)
-def _(regularizer: ShannonParameters, p: float, height: float, w: float) -> float:
+@spreads.register(ShannonParameters, inline=True)
+def _(regularizer: ShannonParameters, p: Any, height: Any, w: Any) -> Any:
     return entropy_spread(p, w)
 
 
-@kernel
-def entropy_spread(p: float, w: float) -> float:
+@generic
+def entropy_spread(p: Any, w: Any) -> Any:
     """x·log(x/p) − x + p at x = p·e^w, which is x·(e^{−w} − 1 + w)."""
     if w < -1.0:
         gain = math.exp(w)
         return p * (1.0 - gain + (w * gain if gain > 0.0 else 0.0))
     return p * (1.0 + growth(w)) * bend(-w)
+
+
+@entropy_spread.register(np.ndarray, inline=True)
+def _(p: Any, w: Any) -> Any:
+    if all_at_most(-1.0, w):
+        return p * (1.0 + growth(w)) * bend(-w)
+    return entropy_spread_each(p, w)
+
+
+@kernel
+def entropy_spread_each(p: Any, w: Any) -> Any:
+    """The same, one arm after another."""
+    return pack(
+        entropy_spread(lane(p, 0), lane(w, 0)),
+        entropy_spread(lane(p, 1), lane(w, 1)),
+        entropy_spread(lane(p, 2), lane(w, 2)),
+        entropy_spread(lane(p, 3), lane(w, 3)),
+    )

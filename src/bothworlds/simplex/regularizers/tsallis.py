@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import kernel
+from bothworlds._jit import generic, kernel
+from bothworlds._lanes import all_at_most, lane, pack
 from bothworlds.simplex.growth import bend, growth
+from bothworlds.simplex.growth import power as to_power
 from bothworlds.simplex.regularizers.base import (
     Constants,
     Regularizer,
     height,
+    heights,
     newton_response,
     potential,
+    potentials,
     reach,
     respond,
     rise,
+    rises,
     slope,
     spread,
+    spreads,
 )
 
 
@@ -92,32 +100,46 @@ def _(
 
 
 @height.register(TsallisParameters)
-def _(regularizer: TsallisParameters, p: float) -> float:
-    if regularizer.beta == 0.5:
-        return regularizer.factor / math.sqrt(p)
-    return float(regularizer.factor * p ** (regularizer.beta - 1.0))
+@heights.register(TsallisParameters, inline=True)
+def _(regularizer: TsallisParameters, p: Any) -> Any:
+    return regularizer.factor / to_power(p, 1.0 - regularizer.beta)
 
 
 @potential.register(TsallisParameters)
-def _(regularizer: TsallisParameters, p: float, height: float) -> float:
-    return -p * height / regularizer.beta
+@potentials.register(TsallisParameters, inline=True)
+def _(regularizer: TsallisParameters, p: Any, height: Any) -> Any:
+    return -p * height * (1.0 / regularizer.beta)
 
 
 @rise.register(TsallisParameters)
-def _(regularizer: TsallisParameters, p: float, height: float, u: float) -> tuple[float, float]:
+@rises.register(TsallisParameters, inline=True)
+def _(regularizer: TsallisParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     power = 1.0 - regularizer.beta
     change = height * growth(power * u)
     return change, power * (height + change)
 
 
 @spread.register(TsallisParameters)
-def _(regularizer: TsallisParameters, p: float, height: float, w: float) -> float:
-    return p * height * power_spread(regularizer.beta, w)
+@spreads.register(TsallisParameters, inline=True)
+def _(regularizer: TsallisParameters, p: Any, height: Any, w: Any) -> Any:
+    return p * height * power_spread(w, regularizer.beta)
 
 
-@kernel
-def power_spread(power: float, w: float) -> float:
+@generic
+def power_spread(w: Any, power: float) -> Any:
     """e^w − 1 − (e^{aw} − 1)/a for a power a in (0, 1): the terms linear in w cancel, so bend will do."""
     if w < -1.0:  # for w = −∞ too
         return growth(w) - growth(power * w) / power
     return bend(w) - bend(power * w) / power
+
+
+@power_spread.register(np.ndarray, inline=True)
+def _(w: Any, power: float) -> Any:
+    return bend(w) - bend(power * w) * (1.0 / power) if all_at_most(-1.0, w) else power_spread_each(w, power)
+
+
+@kernel
+def power_spread_each(w: Any, power: float) -> Any:
+    """The same, one number after another."""
+    a, b = power_spread(lane(w, 0), power), power_spread(lane(w, 1), power)
+    return pack(a, b, power_spread(lane(w, 2), power), power_spread(lane(w, 3), power))
