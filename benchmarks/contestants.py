@@ -192,10 +192,12 @@ class NoCompiler(RuntimeError):
 def compile_c(*flags: str) -> ctypes.CDLL:
     if shutil.which("gcc") is None:
         raise NoCompiler("gcc is not installed; on Debian: apt install gcc libc6-dev")
-    library = Path(tempfile.mkdtemp()) / "speed_of_light.so"
-    source = HERE / "speed_of_light.c"
-    command = ["gcc", "-O3", "-march=native", "-fno-math-errno", *flags, "-shared", "-fPIC", str(source)]
-    subprocess.run([*command, "-o", str(library), "-lm"], check=True)
+    folder = Path(tempfile.mkdtemp())
+    source, part, library = HERE / "speed_of_light.c", folder / "part.o", folder / "speed_of_light.so"
+    options = ["-O3", "-march=native", "-fno-math-errno", *flags, "-fPIC"]
+    subprocess.run(["gcc", *options, "-c", str(source), "-o", str(part)], check=True)
+    # linked without -ffast-math, which would have the whole process take tiny numbers for zero
+    subprocess.run(["gcc", "-shared", str(part), "-o", str(library), "-lm"], check=True)
     return ctypes.CDLL(str(library))
 
 

@@ -1,7 +1,8 @@
 /* The speed of light: whole runs of four FTRL policies in C, as bare as they can be.
  *
  * No environment but Bernoulli losses, no regret, no checks, no general solver, one number generator inline.
- * Four arms at a time by gcc's vector types; arrays are padded to fours with arms of weight 0. Each function
+ * Four arms at a time by gcc's vector types; arrays are padded to fours with arms that are FAR away: so far that they
+ * do not count, and so near that no power of 1/L underflows, which would be slow. Each function
  * plays T rounds and leaves the cumulative losses L, the rates (0 where there are none per arm) and the
  * distribution p of round T + 1 for the comparison with 50-digit arithmetic.
  *
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define W 4
+#define FAR 1e70
 typedef double vec __attribute__((vector_size(8 * W), aligned(8)));
 typedef int64_t ivec __attribute__((vector_size(8 * W), aligned(8)));
 typedef uint64_t uvec __attribute__((vector_size(8 * W), aligned(8)));
@@ -99,7 +101,7 @@ static void copy_out(const double *from, double *to, long K) { memcpy(to, from, 
 /* Tsallis-INF: p = g²r², r = 1/(L − x), g = √t. Moments are carried over and corrected for the one arm. */
 void tsallis_inf(long K, long T, const double *means, uint64_t s, double *L_out, double *rates, double *p_out) {
     long n = (K + W - 1) / W * W;
-    double *L = array(n, 1e300), *p = array(n, 0);
+    double *L = array(n, FAR), *p = array(n, 0);
     for (long i = 0; i < K; i++) L[i] = 0;
     seed(s);
     double x = -sqrt((double)K), y = -x, S2 = K / (y * y), S3 = S2 / y, S4 = S3 / y;
@@ -127,7 +129,7 @@ void tsallis_inf(long K, long T, const double *means, uint64_t s, double *L_out,
         sum = total(sums);
         if (t > T) break;
         S2 += dx * (2 * S3 + 3 * S4 * dx), S3 += 3 * S4 * dx;
-        long a = find(p, n, uniform() * sum);
+        long a = find(p, K, uniform() * sum);
         if (uniform() < means[a]) {
             double r = 1 / (L[a] - x);
             L[a] += 1 / p[a];
@@ -144,7 +146,7 @@ void tsallis_inf(long K, long T, const double *means, uint64_t s, double *L_out,
 void log_barrier(long K, long T, double C, const double *means, uint64_t s, double *L_out, double *rates,
                  double *p_out) {
     long n = (K + W - 1) / W * W;
-    double *L = array(n, 1e300), *p = array(n, 0), *r = array(n, 0), *b = array(n, 0), *sums = array(n, 0);
+    double *L = array(n, FAR), *p = array(n, 0), *r = array(n, 0), *b = array(n, 0), *sums = array(n, 0);
     double theta = 1 / sqrt(fmax(1, log((double)T))), clip = 1.0 / T, b0 = C + theta;
     for (long i = 0; i < K; i++) L[i] = 0, b[i] = b0;
     seed(s);
@@ -177,7 +179,7 @@ void log_barrier(long K, long T, double C, const double *means, uint64_t s, doub
         sum = total(all_of);
         if (t > T) break;
         S1 = sum, S2 += 2 * S3 * dx;
-        long a = find(p, n, uniform() * sum);
+        long a = find(p, K, uniform() * sum);
         if (uniform() < means[a]) {
             double q = 1 / (L[a] - x), v;
             L[a] += 1 / p[a], v = 1 / (L[a] - x);
@@ -232,7 +234,7 @@ void with_barrier(long K, long T, double beta, double C, const double *means, ui
         vec sum = all(0);
         for (long i = 0; i < n; i += W) AT(p, i) = AT(mask, i) / AT(w, i), sum += AT(p, i);
         if (t > T) break;
-        long a = find(p, n, uniform() * total(sum));
+        long a = find(p, K, uniform() * total(sum));
         if (uniform() < means[a]) L[a] += 1 / p[a];
     }
     copy_out(L, L_out, K), copy_out(p, p_out, K), copy_out(g, rates, K);
