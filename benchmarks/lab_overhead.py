@@ -79,7 +79,7 @@ def _children() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--horizon", type=int, default=100_000)
-    parser.add_argument("--replications", type=int, default=64)
+    parser.add_argument("--replications", type=int, default=150)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
