@@ -117,7 +117,12 @@ def number(value: float | None, base: float | None) -> str:
     if value is None:
         return " | "
     text = f"{value:.3f}" if value < 1 else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-    return f"{text} | " + ("" if base is None else f"{value / base:.3g}×")
+    return f"{text} | " + ("" if base is None else f"{three_digits(value / base)}×")
+
+
+def three_digits(value: float) -> str:
+    """Without an exponent where it is large."""
+    return f"{value:.3g}" if value < 1000 else f"{float(f'{value:.3g}'):,.0f}"
 
 
 def speed_table(contestants: list[Contestant], best: dict[tuple[str, int], float]) -> list[str]:
@@ -165,7 +170,7 @@ def quotient_table(best: dict[tuple[str, int], float]) -> list[str]:
     ]
     for label, (slow, fast) in QUOTIENTS.items():
         both = [(best.get((slow, n)), best.get((fast, n))) for n in ARMS]
-        cells = [f"{a / b:.3g}" if a and b else "" for a, b in both]
+        cells = [three_digits(a / b) if a and b else "" for a, b in both]
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return lines
 
