@@ -204,14 +204,13 @@ def compile_c(*flags: str) -> ctypes.CDLL:
 def c_function(library: ctypes.CDLL, name: str, *numbers: float) -> Callable[[int, int], tuple[float, Any]]:
     def run(n_arms: int, rounds: int) -> tuple[float, Any]:
         losses, rates, p = (np.zeros(n_arms) for _ in range(3))
-        pointers = [
-            a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (means(n_arms), losses, rates, p)
-        ]
+        chances = means(n_arms)  # kept alive while C reads it
+        first, *others = (
+            a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (chances, losses, rates, p)
+        )
         arguments = [ctypes.c_long(n_arms), ctypes.c_long(rounds), *map(ctypes.c_double, numbers)]
-        kept = means(n_arms)
-        pointers[0] = kept.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
         start = time.perf_counter()
-        getattr(library, name)(*arguments, pointers[0], ctypes.c_uint64(1), *pointers[1:])
+        getattr(library, name)(*arguments, first, ctypes.c_uint64(1), *others)
         return time.perf_counter() - start, (p, losses, rates)
 
     return run

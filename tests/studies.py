@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bothworlds
 from bothworlds.experiments import chunk, plan
+from bothworlds.experiments.run import run_study
 from bothworlds.experiments.spec import parse
 from bothworlds.experiments.store import Store
 
@@ -58,6 +59,16 @@ def study(**settings):
 def small_chunks(monkeypatch, seconds):
     """Cut the studies of this process into smaller chunks than is sensible."""
     monkeypatch.setattr(plan, "CHUNK_SECONDS", seconds)
+
+
+def run_here(experiment, out, **options):
+    """Run it in this thread, silently."""
+    return run_study(experiment, out, jobs=1, progress=False, **options)
+
+
+def snapshot(path):
+    """Every file below a folder."""
+    return {file.relative_to(path): file.read_bytes() for file in Path(path).rglob("*") if file.is_file()}
 
 
 def rows(path):

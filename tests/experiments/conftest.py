@@ -6,6 +6,7 @@ import pytest
 
 from bothworlds import environments, policies
 from bothworlds.experiments import modules
+from studies import run_here, small_chunks, study
 
 
 @pytest.fixture(autouse=True)
@@ -17,3 +18,11 @@ def _registries():
         registry.clear()
         registry.update(content)
     modules.load_plugins.cache_clear()
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path, monkeypatch):
+    """A study of four cells in four chunks."""
+    small_chunks(monkeypatch, 1e-9)
+    run_here(study(replications=2), tmp_path / "out")
+    return tmp_path / "out"
