@@ -120,11 +120,6 @@ def scale(a: Any, k: Any) -> Any:
     return np.ldexp(a, k.astype(np.int64))
 
 
-def first(block: Any) -> float:
-    """The number in the first lane."""
-    return float(block[0])
-
-
 def lane(block: Any, k: int) -> float:
     """The number in lane k."""
     return float(block[k])
@@ -407,7 +402,6 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     provide(mantissa_of, block, lower_mantissa)
     provide(exponent_of, block, lower_exponent)
     provide(scale, block, lower_scale)
-    provide(first, number, lambda context, builder, kinds, args: builder.extract_element(args[0], index(0)))
     provide(lane, number, lambda context, builder, kinds, args: builder.extract_element(*args))
     provide(smallest, number, lower_smallest)
     provide(deck, lambda kind: Deck(kind.dtype), lower_deck)

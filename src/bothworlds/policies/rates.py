@@ -17,7 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds._lanes import LANES, exp_of, fill, first, load, log_of, most, root, store, whole
+from bothworlds._lanes import LANES, exp_of, fill, lane, load, log_of, most, root, store, whole
 from bothworlds.policies.ftrl_state import HORIZON, ROUND, FTRLState
 
 KNOWN = 0
@@ -88,7 +88,7 @@ def accumulate_powers(power: float, clip: float, weight: float, p: FloatArray, s
         block = exp_of(power * log_of(most(load(p, i), clip)))
         store(sums, i, load(sums, i) + weight * block)
     for i in range(whole(p.size), p.size):
-        sums[i] += weight * first(exp_of(power * log_of(fill(max(p[i], clip)))))
+        sums[i] += weight * lane(exp_of(power * log_of(fill(max(p[i], clip)))), 0)
 
 
 @kernel(inline=True)

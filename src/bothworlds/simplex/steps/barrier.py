@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds._lanes import LANES, add_up, exp_of, fill, first, load, log_of, most, store, whole
+from bothworlds._lanes import LANES, add_up, exp_of, fill, lane, load, log_of, most, store, whole
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.steps.base import (
     CANCELLATION,
@@ -108,7 +108,7 @@ def look(
     total, error, slack = add_up(sums), add_up(wrong), add_up(give)
     for i in range(whole(n), n):
         e, g, b = defect(step, regularizer, fill(losses[i] - shift), fill(rates[i]), log_barrier, fill(p[i]))
-        defects[i], gives[i], bends[i] = first(e), first(g), first(b)
+        defects[i], gives[i], bends[i] = lane(e, 0), lane(g, 0), lane(b, 0)
         total += p[i]
         error += p[i] * defects[i]
         slack += p[i] * gives[i]
@@ -139,8 +139,8 @@ def move(
     for i in range(whole(n), n):
         block, a = moved_to(fill(p[i]), defects[i], gives[i], bends[i], dx)
         if keep:
-            p[i] = first(block)
-        total += first(block)
+            p[i] = lane(block, 0)
+        total += lane(block, 0)
         largest += abs(a)
     return total, largest
 
@@ -168,7 +168,7 @@ def _advance(
         for _ in range(ALONE):
             e, g, b = defect(step, regularizer, y, rate, log_barrier, alone)
             alone = moved_to(alone, e, g, b, 0.0)[0]
-        new, give = first(alone), first(g)
+        new, give = lane(alone, 0), lane(g, 0)
         dx = (old - new) / (slack + new * give)
         for i in range(n):
             p[i] = p[i] / (1.0 + max(-gives[i] * dx, CUT))

@@ -27,7 +27,7 @@ from bothworlds._lanes import (
     add_up,
     exp_of,
     fill,
-    first,
+    lane,
     least,
     load,
     log_of,
@@ -124,7 +124,7 @@ def look(
     mass, slope, curve, closest, fastest = add_up(a), add_up(b), add_up(c), smallest(room), smallest(slow)
     for i in range(whole(n), n):
         block, speed, space = respond_to(step, regularizer, fill(losses[i] - shift), fill(rates[i]))
-        p[i], last, distance = first(block), first(speed), first(space)
+        p[i], last, distance = lane(block, 0), lane(speed, 0), lane(space, 0)
         mass += p[i]
         slope += p[i] * last
         curve += (p[i] * last) * last
