@@ -46,7 +46,7 @@ test: lint browser ## everything that must pass: lint, types, layers, tests, exa
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 # Coverage is of two runs: kernels can only be watched where they are not compiled, all else where they are.
-KERNELS := tests/simplex tests/policies tests/environments tests/simulate tests/theory tests/test_bandit.py
+KERNELS := tests/simplex tests/policies tests/environments tests/simulation tests/theory tests/test_bandit.py
 coverage: $(VENV)/dev.stamp browser ## run the tests compiled and as plain Python, and ask for 95% of all branches (about 15 minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --cov --cov-report= --cov-fail-under=0 tests
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n $(JOBS) -m "not compiled" --cov --cov-append --cov-report=term $(KERNELS)

@@ -21,6 +21,7 @@ def test_exported_names():
         "report",
         "rng",
         "simplex",
+        "simulation",
         "statefile",
         "variates",
         "warmup",

@@ -7,7 +7,7 @@ import pytest
 import bothworlds as bw
 from bothworlds.policies.base import act_once, update_once
 from bothworlds.policies.many.state import MANY_ARMS
-from bothworlds.simulate.engine import play_block
+from bothworlds.simulation.engine import play_block
 from bothworlds.warmup import _sizes, every_policy, fill_cache
 
 WORLD = bw.environments.Bernoulli(n_arms=3, gap=0.2)

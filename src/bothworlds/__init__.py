@@ -50,7 +50,7 @@ from bothworlds.simplex.regularizers import (
     Tsallis,
 )
 from bothworlds.simplex.solve import Solution, solve
-from bothworlds.simulate import Run, Trace, replay, simulate
+from bothworlds.simulation import Run, Trace, replay, simulate
 
 if _typing.TYPE_CHECKING:
     from bothworlds import theory

@@ -24,8 +24,8 @@ from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.many.state import MANY_ARMS
 from bothworlds.simplex.regularizers import LogBarrier, Shannon, Tsallis
-from bothworlds.simulate import simulate
-from bothworlds.simulate.progress import Progress
+from bothworlds.simulation import simulate
+from bothworlds.simulation.progress import Progress
 
 FEW_ARMS = 3
 

@@ -17,7 +17,7 @@ from bothworlds.errors import InvalidArgument
 from bothworlds.experiments import experiment
 from bothworlds.experiments.spec import parse, read
 from bothworlds.experiments.sweep import count, expand
-from bothworlds.simulate.run import default_checkpoints
+from bothworlds.simulation.run import default_checkpoints
 from cases import CASES
 from toml import study
 from worlds import WORLDS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bothworlds._jit import entry
-from bothworlds._lanes import load, store
+from bothworlds._simd import load, store
 from bothworlds.simplex.growth import bend, fading, growth
 
 NEAR = [1e-300, -1e-17, 1e-9, -0.049]

@@ -200,7 +200,7 @@ def test_what_an_account_holds():
 
 @pytest.mark.usefixtures("interpreted")
 def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
-    kernel = importlib.import_module("bothworlds.simulate.replay")._replay
+    kernel = importlib.import_module("bothworlds.simulation.replay")._replay
     monkeypatch.setitem(kernel.__dict__, "compiled", kernel.py_func)
     trace = bw.replay(bw.TsallisINF(), n_arms=3, horizon=20, arms=play.arms, losses=play.losses)
     a, b = account(trace, optimal=[0]), play()

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from bothworlds._words import counted
 from bothworlds.experiments.experiment import Cell, Experiment
-from bothworlds.simulate.series import compile_kernels, kernels_of
+from bothworlds.simulation.series import compile_kernels, kernels_of
 
 FEW = 3  # kernels that are compiled where they are needed: starting a process takes as long as one of them
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.experiments.plan import Job
-from bothworlds.simulate.engine import CLEAN_REGRET, LOSS, REGRET
+from bothworlds.simulation.engine import CLEAN_REGRET, LOSS, REGRET
 
 KEY = b"bothworlds"
 SCHEMA = pa.schema(

@@ -20,7 +20,7 @@ from bothworlds.experiments.shapes import data_fields, shapes
 from bothworlds.experiments.size import LIMIT, Table
 from bothworlds.experiments.sweep import Names, Variant, count, expand
 from bothworlds.experiments.unfold import written
-from bothworlds.simulate.run import check_pair, require_environment
+from bothworlds.simulation.run import check_pair, require_environment
 
 # parts with which any number around them can be tried
 STAND_INS: dict[str, dict[str, Any]] = {

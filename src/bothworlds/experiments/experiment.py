@@ -16,7 +16,7 @@ from bothworlds._jit import IntArray
 from bothworlds._value import from_table
 from bothworlds.errors import InvalidArgument
 from bothworlds.experiments.modules import Module, load, load_plugins
-from bothworlds.simulate.run import default_checkpoints
+from bothworlds.simulation.run import default_checkpoints
 
 FINDERS = {"policy": policies._find, "environment": environments.get}
 CHECKPOINTS = 100  # at most, where a file says nothing

@@ -13,7 +13,7 @@ from bothworlds.experiments import chunk, provenance
 from bothworlds.experiments.compare import differences
 from bothworlds.experiments.experiment import Cell, Experiment
 from bothworlds.experiments.plan import Job
-from bothworlds.simulate.series import play_series
+from bothworlds.simulation.series import play_series
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, entry, generic, kernel
-from bothworlds._lanes import LANES, add_up, fill, load, whole
+from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgument
 

@@ -17,7 +17,7 @@ import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds._lanes import LANES, exp_of, fill, lane, load, log_of, most, root, store, whole
+from bothworlds._simd import LANES, exp_of, fill, lane, load, log_of, most, root, store, whole
 from bothworlds.policies.ftrl_state import HORIZON, ROUND, FTRLState
 
 KNOWN = 0

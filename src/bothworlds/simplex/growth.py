@@ -5,7 +5,7 @@ log-barrier, x·bend(−w) for Shannon entropy, y^β/(1−β)·(β·bend(w) − 
 textbook form subtracts numbers of order 1 to get one of order w², and for w = 1e-9 there is nothing
 left of it.
 
-All take a number or a block of four (_lanes.py), which is several times faster as long as all four are near.
+All take a number or a block of four (_simd.py), which is several times faster as long as all four are near.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._lanes import all_at_most, exp_of, lane, log_of, most, pack, root
+from bothworlds._simd import all_at_most, exp_of, lane, log_of, most, pack, root
 
 HIGHEST = 709.0  # beyond it e^x overflows, which Python calls an error and compiled code infinity
 DOUBLINGS = 4  # from near to 16 times as far, which is as far as nearly all steps are

@@ -16,7 +16,7 @@ from bothworlds.policies.base import Policy, init, require_policy
 from bothworlds.policies.decoupled import DecoupledParameters
 from bothworlds.policies.ftrl_kernel import FTRLParameters
 from bothworlds.simplex.divergence import has_divergence
-from bothworlds.simulate.trace import Trace
+from bothworlds.simulation.trace import Trace
 from bothworlds.theory.layout import (
     IMPOSSIBLE,
     N_PAGE,

@@ -20,7 +20,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._lanes import LANES, add_up, all_at_most, at_most, fill, load, most, store
+from bothworlds._simd import LANES, add_up, all_at_most, at_most, fill, load, most, store
 from bothworlds.simplex.growth import bend, fading, log_ratio, near_log, size
 from bothworlds.simplex.regularizers.base import (
     height,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds._lanes import LANES, whole
+from bothworlds._simd import LANES, whole
 
 # how it ended
 DONE, IMPOSSIBLE, UNSOLVED, RESTARTED = range(4)

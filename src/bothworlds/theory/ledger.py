@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
-from bothworlds._lanes import LANES, add_up, fill, load, store, whole
+from bothworlds._simd import LANES, add_up, fill, load, store, whole
 from bothworlds.policies.base import act, observation_weight, update
 from bothworlds.policies.decoupled import DecoupledParameters, DecoupledState
 from bothworlds.policies.estimators import ImportanceWeightedParameters

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._lanes import LANES, add_up, all_at_most, fill, load, most, store, whole
+from bothworlds._simd import LANES, add_up, all_at_most, fill, load, most, store, whole
 from bothworlds.simplex.growth import fading, size
 from bothworlds.simplex.kernel import FAILED, solve_step
 from bothworlds.theory.follow import NOTHING, follow, from_end, from_start, guess, potential_sums

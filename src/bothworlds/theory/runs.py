@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import Policy
-from bothworlds.simulate import simulate
+from bothworlds.simulation import simulate
 from bothworlds.theory.accounts import Account, account
 
 

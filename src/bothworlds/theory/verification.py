@@ -17,7 +17,7 @@ from bothworlds.errors import InvalidArgument
 from bothworlds.policies import FTRL, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
 from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
-from bothworlds.simulate.progress import PATIENCE, Progress
+from bothworlds.simulation.progress import PATIENCE, Progress
 from bothworlds.theory import lemmas, universal
 from bothworlds.theory.accounts import Account, account_game
 from bothworlds.theory.finding import ROUNDING, Finding

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._lanes import LANES, fill, load, store
+from bothworlds._simd import LANES, fill, load, store
 from bothworlds.policies.many.buckets import COARSE_UNITS, FINE_UNITS, REACH
 from bothworlds.policies.many.state import (
     AGE,

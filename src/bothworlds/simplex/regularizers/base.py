@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bothworlds._jit import generic, kernel
-from bothworlds._lanes import lane, pack
+from bothworlds._simd import lane, pack
 from bothworlds.errors import InvalidArgument
 
 DEEPEST = 700.0  # p = 1e-304: beyond it e^v overflows, and p is no longer a normal float64

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._lanes import all_at_most, lane, pack
+from bothworlds._simd import all_at_most, lane, pack
 from bothworlds.simplex.growth import bend, growth, log
 from bothworlds.simplex.regularizers.base import (
     Constants,

@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import generic, kernel
-from bothworlds._lanes import all_at_most, lane, pack
+from bothworlds._simd import all_at_most, lane, pack
 from bothworlds.simplex.growth import bend, growth
 from bothworlds.simplex.growth import power as to_power
 from bothworlds.simplex.regularizers.base import (

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds._lanes import LANES, add_up, exp_of, fill, lane, load, log_of, most, store, whole
+from bothworlds._simd import LANES, add_up, exp_of, fill, lane, load, log_of, most, store, whole
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.steps.base import (
     CANCELLATION,

@@ -22,7 +22,7 @@ import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds._lanes import (
+from bothworlds._simd import (
     LANES,
     add_up,
     exp_of,

@@ -21,7 +21,7 @@ import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds._lanes import LANES, add_up, fill, least, load, smallest, store, whole
+from bothworlds._simd import LANES, add_up, fill, least, load, smallest, store, whole
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.steps.base import (
     CANCELLATION,

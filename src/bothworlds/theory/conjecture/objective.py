@@ -13,7 +13,7 @@ from bothworlds._jit import FloatArray
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies import FTRL, DecoupledTsallisINF, TsallisINF
 from bothworlds.simplex.regularizers import Tsallis
-from bothworlds.simulate.trace import Trace
+from bothworlds.simulation.trace import Trace
 
 LONGEST = 2.0**53  # beyond it float64 does not count rounds
 

@@ -15,7 +15,7 @@ from bothworlds.errors import InvalidArgument, SolverError
 from bothworlds.policies.base import Policy, init, update
 from bothworlds.policies.drawn import register_drawn
 from bothworlds.simplex.kernel import FAILED
-from bothworlds.simulate import run as engine_room
+from bothworlds.simulation import run as engine_room
 
 POLICY = bw.TsallisINF()
 WORLD = en.Bernoulli(n_arms=4, gap=0.25)

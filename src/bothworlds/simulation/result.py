@@ -12,8 +12,8 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
-from bothworlds.simulate.engine import CLEAN_REGRET, LOSS, REGRET
-from bothworlds.simulate.trace import Trace
+from bothworlds.simulation.engine import CLEAN_REGRET, LOSS, REGRET
+from bothworlds.simulation.trace import Trace
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,13 +10,13 @@ import pytest
 
 import bothworlds as bw
 from bothworlds._jit import entry
-from bothworlds._lanes import LANES, deal, deck, fill, gather, load, scatter, store
+from bothworlds._simd import LANES, fill, gather, indexable, item_of, load, scatter, store
 from bothworlds.environments.base import cost_of, loss_of
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import find
 from bothworlds.simplex.steps import TOTAL
-from bothworlds.simulate import lanes
-from bothworlds.simulate.job import Job, LaneJob, group
+from bothworlds.simulation import batch
+from bothworlds.simulation.job import BatchJob, Job, group
 
 THIRDS = bw.FTRL(bw.Tsallis(2 / 3), log_barrier=0.0, theta=1.0, alpha=0.5)
 
@@ -47,9 +47,9 @@ def assert_same(together, alone):
 @pytest.mark.parametrize("n_arms", [2, 3, 10, 33])
 def test_lanes_have_the_bits_of_single_replications(policy, n_arms):
     world = bw.environments.Bernoulli(n_arms=n_arms, gap=0.2)
-    assert lanes.fit(policy.resolve(n_arms, 3000), world.parameters(3000))
+    assert batch.fit(policy.resolve(n_arms, 3000), world.parameters(3000))
     # as many as fit, and some more with lanes left over
-    assert_same(*runs(policy, world, 3000, lanes.MOST + 6, seed=3, block=1000, jobs=1))
+    assert_same(*runs(policy, world, 3000, batch.MOST + 6, seed=3, block=1000, jobs=1))
 
 
 @pytest.mark.compiled
@@ -92,7 +92,7 @@ def test_replications_are_grouped_for_lanes_and_threads(replications, threads, s
         Job(bw.TsallisINF(), world, 10, 10, 0, number, marks, False, False, 10)
         for number in range(replications)
     ]
-    groups = [list(one.singles) if isinstance(one, LaneJob) else [one] for one in group(jobs, threads)]
+    groups = [list(one.singles) if isinstance(one, BatchJob) else [one] for one in group(jobs, threads)]
     assert [len(some) for some in groups] == sizes
     assert [job for some in groups for job in some] == jobs
 
@@ -104,10 +104,10 @@ def exchange(values, arms, added, pairs, chosen):
     before = gather(values, block)
     scatter(values, block, before + load(added, 0))
     store(arms, 0, before)
-    cards = deck(pairs)
+    cards = indexable(pairs)
     total = 0.0
     for i in chosen:
-        one = deal(cards, i)
+        one = item_of(cards, i)
         total += one[0][0] + one[1]
     return total
 
@@ -125,20 +125,20 @@ def test_gather_scatter_deal(call):
 
 def test_an_arm_without_probability_is_never_drawn():
     params = bw.TsallisINF().resolve(4, 100)
-    state = lanes.lane_state(params, 2)
+    state = batch.batch_state(params, 2)
     rows = np.array([[0.5, 0.5, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.2, 0.2, 0.2, 0.4], [0.0, 0.0, 1.0, 0.0]])
     state.p[1] = rows.T.ravel()
     store(state.carried[1], LANES * TOTAL, fill(1.0))
     for uniform in (0.0, 0.3, 0.999, 1.0):  # 1 is beyond: what rounding can do
-        lanes.draw_lanes(params, state, np.full((8, 1), uniform), 0, 1)
+        batch.draw_batch(params, state, np.full((8, 1), uniform), 0, 1)
         arms = [find(row, uniform) for row in rows]
-        np.testing.assert_array_equal(state.met[1, LANES * lanes.ARM :][:LANES], arms)
+        np.testing.assert_array_equal(state.met[1, LANES * batch.ARM :][:LANES], arms)
         chances = [row[arm] for row, arm in zip(rows, arms, strict=True)]
-        np.testing.assert_array_equal(state.met[1, LANES * lanes.CHANCE :][:LANES], chances)
+        np.testing.assert_array_equal(state.met[1, LANES * batch.CHANCE :][:LANES], chances)
 
 
 def test_rows_begin_at_cache_lines():
-    for array in lanes.lane_state(bw.TsallisINF().resolve(6, 100), 3)[:-1]:
+    for array in batch.batch_state(bw.TsallisINF().resolve(6, 100), 3)[:-1]:
         assert array.shape[0] == 3
         assert array.ctypes.data % 64 == 0
 
@@ -193,5 +193,5 @@ def test_lanes_report_what_a_single_replication_would():
 def test_what_does_not_fit():
     world = bw.environments.Bernoulli(n_arms=10, gap=0.2).parameters(100)
     for policy in (bw.LightBarrier(), bw.TsallisINF("rv"), bw.UCB1(), bw.DecoupledTsallisINF()):
-        assert not lanes.fit(policy.resolve(10, 100), world)
-    assert not lanes.fit(bw.TsallisINF().resolve(65, 100), world)
+        assert not batch.fit(policy.resolve(10, 100), world)
+    assert not batch.fit(bw.TsallisINF().resolve(65, 100), world)

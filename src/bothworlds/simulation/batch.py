@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
-from bothworlds._lanes import (
+from bothworlds._simd import (
     LANES,
     at_most,
-    deal,
-    deck,
     fill,
     gather,
+    indexable,
+    item_of,
     least,
     load,
     most,
@@ -39,16 +39,16 @@ from bothworlds.policies.ftrl_state import FTRLState
 from bothworlds.policies.rates import CommonRateParameters
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simplex.steps import MULTIPLIER, TOTAL, HalfTsallisStep, TwoThirdsTsallisStep, advance
-from bothworlds.simplex.steps.root_tsallis_lanes import (
+from bothworlds.simplex.steps.root_tsallis_batch import (
     CONFIRMED,
     N_FRESH,
-    confirm_lanes,
-    correct_lanes,
-    finish_lanes,
-    invert_lanes,
-    predict_lanes,
+    confirm_batch,
+    correct_batch,
+    finish_batch,
+    invert_batch,
+    predict_batch,
 )
-from bothworlds.simulate.engine import (
+from bothworlds.simulation.engine import (
     BAD_LOSS,
     CLEAN,
     CLEAN_REGRET,
@@ -65,12 +65,12 @@ from bothworlds.simulate.engine import (
 
 MOST = 16  # replications at once: more gain nothing
 
-# what a round leaves in ``LaneState.met``, a block each
+# what a round leaves in ``BatchState.met``, a block each
 ARM, CHANCE, BEFORE, AFTER = range(4)
 N_MET = 4
 
 
-class LaneState(NamedTuple):
+class BatchState(NamedTuple):
     """What replications know, a row for every four, interleaved, and room to work in."""
 
     losses: FloatArray
@@ -98,14 +98,14 @@ def fit(params: Any, env: Any) -> bool:
     )
 
 
-def lane_state(params: FTRLParameters, fours: int) -> LaneState:
+def batch_state(params: FTRLParameters, fours: int) -> BatchState:
     """Fresh replications, four times as many."""
     single = init(params)
 
     def row_each(values: FloatArray) -> FloatArray:
         return aligned(np.tile(np.repeat(values, LANES), (fours, 1)))
 
-    return LaneState(
+    return BatchState(
         row_each(single.losses),
         row_each(single.p),
         row_each(single.carried),
@@ -161,7 +161,7 @@ def alone(
 
 
 @kernel
-def patch(params: FTRLParameters, state: LaneState, four: int) -> int:
+def patch(params: FTRLParameters, state: BatchState, four: int) -> int:
     """After a round in which not all four lanes confirm: keep those that do, do the others one by one."""
     fresh, carried, met = state.fresh[four], state.carried[four], state.met[four]
     worst = 0
@@ -178,7 +178,7 @@ def patch(params: FTRLParameters, state: LaneState, four: int) -> int:
 
 
 @kernel
-def recentre_lanes(losses: FloatArray, carried: FloatArray, n: int) -> None:
+def recentre_batch(losses: FloatArray, carried: FloatArray, n: int) -> None:
     """Subtract a whole number from the losses of each replication that needs it, as ``recentre`` does."""
     for w in range(LANES):
         if carried[LANES * MULTIPLIER + w] > RECENTRE:
@@ -189,7 +189,7 @@ def recentre_lanes(losses: FloatArray, carried: FloatArray, n: int) -> None:
 
 
 @kernel(inline=True)
-def draw_lanes(params: FTRLParameters, state: LaneState, u: FloatArray, k: int, f: int) -> None:
+def draw_batch(params: FTRLParameters, state: BatchState, u: FloatArray, k: int, f: int) -> None:
     """The arms: how many have a sum of p that does not exceed the target; never one with p = 0."""
     a, n = LANES * f, params.n_arms
     p, met = state.p[f], state.met[f]
@@ -231,14 +231,14 @@ def meet(
 
 
 @kernel(inline=True)
-def meet_lanes(state: LaneState, env: Any, worlds: Any, t: int, uniforms: FloatArray, k: int, f: int) -> Any:
+def meet_batch(state: BatchState, env: Any, worlds: Any, t: int, uniforms: FloatArray, k: int, f: int) -> Any:
     """Round t of four replications: their losses."""
     a, b, c, d = LANES * f, LANES * f + 1, LANES * f + 2, LANES * f + 3
     arms, p, tally = state.met[f], state.single.p, state.tally[f]  # p: of nobody, for nobody looks
-    loss0, cost0, clean0 = meet(env, deal(worlds, a), t, arms[LANES * ARM], uniforms[a, k], p)
-    loss1, cost1, clean1 = meet(env, deal(worlds, b), t, arms[LANES * ARM + 1], uniforms[b, k], p)
-    loss2, cost2, clean2 = meet(env, deal(worlds, c), t, arms[LANES * ARM + 2], uniforms[c, k], p)
-    loss3, cost3, clean3 = meet(env, deal(worlds, d), t, arms[LANES * ARM + 3], uniforms[d, k], p)
+    loss0, cost0, clean0 = meet(env, item_of(worlds, a), t, arms[LANES * ARM], uniforms[a, k], p)
+    loss1, cost1, clean1 = meet(env, item_of(worlds, b), t, arms[LANES * ARM + 1], uniforms[b, k], p)
+    loss2, cost2, clean2 = meet(env, item_of(worlds, c), t, arms[LANES * ARM + 2], uniforms[c, k], p)
+    loss3, cost3, clean3 = meet(env, item_of(worlds, d), t, arms[LANES * ARM + 3], uniforms[d, k], p)
     losses = pack(loss0, loss1, loss2, loss3)
     add(tally, COST, pack(cost0, cost1, cost2, cost3))
     add(tally, CLEAN, pack(clean0, clean1, clean2, clean3))
@@ -261,38 +261,38 @@ def learn(losses: FloatArray, met: FloatArray, suffered: Any) -> None:
 
 
 @kernel(inline=True)
-def solve_lanes(params: FTRLParameters, state: LaneState) -> int:
+def solve_batch(params: FTRLParameters, state: BatchState) -> int:
     """The step of all replications, part by part: a part waits for that before, but not for its like."""
     step, n, fours = params.step, params.n_arms, state.p.shape[0]
     end = state.single.rates[0] * params.regularizer.factor
     for f in range(fours):
         before, after = load(state.met[f], LANES * BEFORE), load(state.met[f], LANES * AFTER)
-        predict_lanes(step, end, state.carried[f], before, after, state.fresh[f])
+        predict_batch(step, end, state.carried[f], before, after, state.fresh[f])
     for f in range(fours):
-        invert_lanes(step, state.losses[f], state.p[f], n, state.fresh[f])
+        invert_batch(step, state.losses[f], state.p[f], n, state.fresh[f])
     for f in range(fours):
-        correct_lanes(step, end, state.fresh[f])
+        correct_batch(step, end, state.fresh[f])
     for f in range(fours):
-        finish_lanes(step, end, state.p[f], n, state.fresh[f])
+        finish_batch(step, end, state.p[f], n, state.fresh[f])
     highest = fill(-math.inf)
     worst = 0
     for f in range(fours):
-        if not confirm_lanes(step, end, state.carried[f], state.fresh[f]):
+        if not confirm_batch(step, end, state.carried[f], state.fresh[f]):
             worst = max(worst, patch(params, state, f))
         highest = most(load(state.carried[f], LANES * MULTIPLIER), highest)
     if not smallest(RECENTRE - highest) >= 0.0:
         for f in range(fours):
-            recentre_lanes(state.losses[f], state.carried[f], n)
+            recentre_batch(state.losses[f], state.carried[f], n)
     return worst
 
 
 @kernel
-def keep_lanes(
-    state: LaneState, env: Any, worlds: Any, t: int, mark: int, kept: FloatArray, kept_p: FloatArray
+def keep_batch(
+    state: BatchState, env: Any, worlds: Any, t: int, mark: int, kept: FloatArray, kept_p: FloatArray
 ) -> None:
     """What a checkpoint wants to know."""
     for j in range(kept.shape[0]):
-        best, clean_best = benchmark(env, deal(worlds, j), t)
+        best, clean_best = benchmark(env, item_of(worlds, j), t)
         f, w = j // LANES, j % LANES
         kept[j, mark, REGRET] = state.tally[f, LANES * COST + w] - best
         kept[j, mark, CLEAN_REGRET] = state.tally[f, LANES * CLEAN + w] - clean_best
@@ -303,9 +303,9 @@ def keep_lanes(
 
 
 @entry
-def play_lanes(
+def play_batch(
     params: FTRLParameters,
-    state: LaneState,
+    state: BatchState,
     env: Any,
     worlds: Any,
     policy_uniforms: FloatArray,
@@ -321,27 +321,27 @@ def play_lanes(
     ``kept_p`` only have those replications that are asked for. ``worlds`` are always ``MOST``, used or not:
     their number is part of their type, and one kernel is to serve all.
     """
-    dealt = deck(worlds)
+    indexed = indexable(worlds)
     fours = state.p.shape[0]
     mark = int(state.tally[0, LANES * MARK])
     following = marks[mark] if mark < marks.size else NEVER
     for k in range(world_uniforms.shape[1]):
         t = before + k + 1
         for f in range(fours):
-            draw_lanes(params, state, policy_uniforms, k, f)
+            draw_batch(params, state, policy_uniforms, k, f)
         fair = fill(1.0)
         for f in range(fours):
-            losses = meet_lanes(state, env, dealt, t, world_uniforms, k, f)
+            losses = meet_batch(state, env, indexed, t, world_uniforms, k, f)
             fair = fair * (at_most(0.0, losses) * at_most(losses, 1.0))
             learn(state.losses[f], state.met[f], losses)
         if smallest(fair) == 0.0:
             return BAD_LOSS
         if params.rate.growing:
             state.single.rates[0] = params.rate.theta * math.sqrt(1.0 + t)
-        if solve_lanes(params, state) == FAILED:
+        if solve_batch(params, state) == FAILED:
             return UNSOLVED
         if t == following:
-            keep_lanes(state, env, dealt, t, mark, kept, kept_p)
+            keep_batch(state, env, indexed, t, mark, kept, kept_p)
             mark += 1
             following = marks[mark] if mark < marks.size else NEVER
     state.tally[0, LANES * MARK] = mark

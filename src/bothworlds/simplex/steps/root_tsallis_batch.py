@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._lanes import LANES, at_most, fill, least, load, most, root, smallest, store, whole
+from bothworlds._simd import LANES, at_most, fill, least, load, most, root, smallest, store, whole
 from bothworlds.simplex.steps.base import (
     CANCELLATION,
     MULTIPLIER,
@@ -41,7 +41,7 @@ N_FRESH = CURVE + 3
 
 
 @kernel(inline=True)
-def predict_lanes(
+def predict_batch(
     step: Any, end: float, carried: FloatArray, before: Any, after: Any, fresh: FloatArray
 ) -> None:
     """Where λ leads, after the loss of one arm has changed in each lane."""
@@ -57,7 +57,7 @@ def predict_lanes(
 
 
 @kernel(inline=True)
-def invert_lanes(step: Any, losses: FloatArray, r: FloatArray, n: int, fresh: FloatArray) -> None:
+def invert_batch(step: Any, losses: FloatArray, r: FloatArray, n: int, fresh: FloatArray) -> None:
     """``invert`` in lanes: its sums have four parts, by the number of the arm modulo four."""
     shift = load(fresh, LANES * MULTIPLIER)
     a0, a1, a2, a3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
@@ -96,7 +96,7 @@ def terms(step: Any, losses: FloatArray, shift: Any, r: FloatArray, at: int) -> 
 
 
 @kernel(inline=True)
-def correct_lanes(step: Any, end: float, fresh: FloatArray) -> None:
+def correct_batch(step: Any, end: float, fresh: FloatArray) -> None:
     """The last step of λ."""
     s = load(fresh, LANES * SUM)
     excess = power(step, end) * s - 1.0
@@ -105,7 +105,7 @@ def correct_lanes(step: Any, end: float, fresh: FloatArray) -> None:
 
 
 @kernel(inline=True)
-def finish_lanes(step: Any, end: float, r: FloatArray, n: int, fresh: FloatArray) -> None:
+def finish_batch(step: Any, end: float, r: FloatArray, n: int, fresh: FloatArray) -> None:
     """``finish`` in lanes."""
     scale, dx = power(step, end), load(fresh, LANES * LAST)
     a0, a1, a2, a3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
@@ -132,7 +132,7 @@ def finished(step: Any, r: FloatArray, scale: float, dx: Any, at: int) -> Any:
 
 
 @kernel(inline=True)
-def confirm_lanes(step: Any, end: float, carried: FloatArray, fresh: FloatArray) -> bool:
+def confirm_batch(step: Any, end: float, carried: FloatArray, fresh: FloatArray) -> bool:
     """Are all lanes confirmed? Only then ``carried`` is renewed; else ``CONFIRMED`` says which lanes are."""
     s, slope, curve = load(fresh, LANES * SUM), load(fresh, LANES * SLOPE), load(fresh, LANES * CURVE)
     dx, total = load(fresh, LANES * LAST), load(fresh, LANES * TOTAL)

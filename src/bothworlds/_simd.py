@@ -65,14 +65,14 @@ def _places(arms: Any) -> Any:
     return LANES * arms.astype(np.int64) + np.arange(LANES)
 
 
-def deck(values: tuple[Any, ...]) -> Any:
-    """A tuple with items of one type, to be dealt: numba indexes a tuple by copying all of it."""
+def indexable(values: tuple[Any, ...]) -> Any:
+    """A tuple with items of one type, to be indexed: numba indexes a tuple by copying all of it."""
     return values
 
 
-def deal(cards: Any, i: int) -> Any:
-    """Item i of a deck."""
-    return cards[i]
+def item_of(items: Any, i: int) -> Any:
+    """Item i of what :func:`indexable` made."""
+    return items[i]
 
 
 def add_up(block: Any) -> float:
@@ -364,21 +364,21 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
             builder.store(value, place)
         return context.get_dummy_value()
 
-    class Deck(types.Type):
+    class Indexable(types.Type):
         def __init__(self, item: Any) -> None:
             self.item = item
-            super().__init__(name=f"Deck({item})")
+            super().__init__(name=f"Indexable({item})")
 
-    @register_model(Deck)
+    @register_model(Indexable)
     class _(models.PrimitiveModel):  # type: ignore[misc,no-redef]
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, cgutils.voidptr_t)
 
-    def lower_deck(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    def lower_indexable(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         place = cgutils.alloca_once_value(builder, args[0])
         return builder.bitcast(place, cgutils.voidptr_t)
 
-    def lower_deal(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    def lower_item_of(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         place = builder.bitcast(args[0], context.get_value_type(kinds[0].item).as_pointer())
         item = builder.load(builder.gep(place, [args[1]]))
         return impl_ret_borrowed(context, builder, kinds[0].item, item)  # the tuple still owns it
@@ -404,7 +404,7 @@ def _tell_numba() -> None:  # noqa: PLR0915 - a list of small definitions that n
     provide(scale, block, lower_scale)
     provide(lane, number, lambda context, builder, kinds, args: builder.extract_element(*args))
     provide(smallest, number, lower_smallest)
-    provide(deck, lambda kind: Deck(kind.dtype), lower_deck)
-    provide(deal, lambda kind, _: kind.item, lower_deal)
+    provide(indexable, lambda kind: Indexable(kind.dtype), lower_indexable)
+    provide(item_of, lambda kind, _: kind.item, lower_item_of)
     provide(gather, block, lower_gather)
     provide(scatter, types.void, lower_scatter)

@@ -16,11 +16,11 @@ from bothworlds._jit import IntArray
 from bothworlds.environments import Environment, Logged, PythonEnvironment
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import Policy, require_policy
-from bothworlds.simulate.engine import N_KEPT, Record
-from bothworlds.simulate.job import Job, LaneJob, Outcome, group, inner, prepare
-from bothworlds.simulate.progress import Progress
-from bothworlds.simulate.result import Run
-from bothworlds.simulate.trace import Trace
+from bothworlds.simulation.engine import N_KEPT, Record
+from bothworlds.simulation.job import BatchJob, Job, Outcome, group, inner, prepare
+from bothworlds.simulation.progress import Progress
+from bothworlds.simulation.result import Run
+from bothworlds.simulation.trace import Trace
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
@@ -182,7 +182,7 @@ def _numbers(replications: Any) -> range:
     return replications
 
 
-def _run_all(todo: Sequence[Job | LaneJob], jobs: int, title: str, total: int) -> list[Outcome]:
+def _run_all(todo: Sequence[Job | BatchJob], jobs: int, title: str, total: int) -> list[Outcome]:
     """All jobs in threads, results in order. Ctrl-C, or the first error, stops the rest within a block."""
     stop = threading.Event()
     with Progress(title, total) as progress, ThreadPoolExecutor(jobs) as pool:

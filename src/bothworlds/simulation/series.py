@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds._lanes import LANES
+from bothworlds._simd import LANES
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
-from bothworlds.simulate.job import Job, LaneJob, group, prepare
-from bothworlds.simulate.progress import Progress
-from bothworlds.simulate.run import block_of, check_fit
+from bothworlds.simulation.job import BatchJob, Job, group, prepare
+from bothworlds.simulation.progress import Progress
+from bothworlds.simulation.run import block_of, check_fit
 
 
 class Series(NamedTuple):
@@ -104,7 +104,7 @@ def compile_kernels(policy: Policy, environment: Environment, horizon: int) -> N
     prepare(_probes(policy, environment, horizon))
 
 
-def _probes(policy: Policy, environment: Environment, horizon: int) -> list[Job | LaneJob]:
+def _probes(policy: Policy, environment: Environment, horizon: int) -> list[Job | BatchJob]:
     """Jobs whose arguments have the types of all others: one alone, and those in lanes, if they can be."""
     marks: IntArray = np.empty(0, dtype=np.int64)
     single = Job(policy, environment, horizon, horizon, 0, 0, marks, False, False, 1)

@@ -20,7 +20,7 @@ from bothworlds.policies.base import (
     update,
 )
 from bothworlds.simplex.kernel import FAILED
-from bothworlds.simulate.trace import Trace
+from bothworlds.simulation.trace import Trace
 
 _DONE = 0
 _IMPOSSIBLE = 1

@@ -11,13 +11,14 @@ import numpy as np
 
 from bothworlds import rng
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds._lanes import LANES
+from bothworlds._simd import LANES
 from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
 from bothworlds.environments.base import open_world
 from bothworlds.environments.delayed import AT_ONCE, open_mailbox
 from bothworlds.errors import InvalidArgument, SolverError
 from bothworlds.policies.base import Policy, init
-from bothworlds.simulate.engine import (
+from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
+from bothworlds.simulation.engine import (
     BAD_LOSS,
     COMPLETE,
     N_KEPT,
@@ -29,10 +30,9 @@ from bothworlds.simulate.engine import (
     no_record,
     play_block,
 )
-from bothworlds.simulate.lanes import MOST, fit, lane_state, play_lanes
-from bothworlds.simulate.progress import Progress
+from bothworlds.simulation.progress import Progress
 
-LANE_BLOCK = 2000  # rounds: the uniforms of all lanes stay in the second cache, and not all in one set
+BATCH_BLOCK = 2000  # rounds: the uniforms of all lanes stay in the second cache, and not all in one set
 
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
@@ -151,7 +151,7 @@ def inner(environment: Environment) -> Environment:
 
 
 @dataclass(frozen=True)
-class LaneJob:
+class BatchJob:
     """Up to ``MOST`` replications of one policy at once on a core: the same bits, sooner."""
 
     singles: Sequence[Job]
@@ -159,7 +159,7 @@ class LaneJob:
     @property
     def kernel(self) -> tuple[Any, tuple[Any, ...]]:
         """What ``run`` needs compiled: the entry, and arguments of the right types."""
-        return play_lanes, tuple(self.arguments(0).values())
+        return play_batch, tuple(self.arguments(0).values())
 
     def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
         """Play all rounds. If something is wrong with one of them, they say so on their own."""
@@ -170,7 +170,7 @@ class LaneJob:
             rng.Uniforms(job.seed, *((stream, one.replication) for one in self.singles)) for stream in streams
         ]
         done = 0
-        block = min(job.block, LANE_BLOCK)
+        block = min(job.block, BATCH_BLOCK)
         for before in range(0, job.horizon, block):
             if stop.is_set():
                 break
@@ -182,7 +182,7 @@ class LaneJob:
             arguments["policy_uniforms"], arguments["world_uniforms"] = uniforms
             arguments["before"] = before
             with np.errstate(all="ignore"):  # not compiled, lanes that will not be confirmed may say so
-                ended = play_lanes.compiled(*arguments.values())
+                ended = play_batch.compiled(*arguments.values())
             if ended != COMPLETE:
                 progress.advance(-done)
                 return [outcome for one in self.singles for outcome in one.run(stop, progress)]
@@ -204,7 +204,7 @@ class LaneJob:
         worlds = tuple(open_world(env) for _ in range(self.lanes))
         return {
             "params": params,
-            "state": lane_state(params, self.lanes // LANES),
+            "state": batch_state(params, self.lanes // LANES),
             "env": env,
             "worlds": worlds + worlds[:1] * (MOST - self.lanes),
             "policy_uniforms": np.empty((self.lanes, 0)),
@@ -216,7 +216,7 @@ class LaneJob:
         }
 
 
-def group(jobs: Sequence[Job], threads: int = 1) -> list[Job | LaneJob]:
+def group(jobs: Sequence[Job], threads: int = 1) -> list[Job | BatchJob]:
     """The replications of one policy, many at once where lanes can play them; something for every thread."""
     job = jobs[0]
     simple = not job.trace and not isinstance(job.environment, (Delayed, Logged, PythonEnvironment))
@@ -227,10 +227,10 @@ def group(jobs: Sequence[Job], threads: int = 1) -> list[Job | LaneJob]:
         return list(jobs)
     last = len(jobs) - (len(jobs) % LANES == 1)  # one that is left over is played sooner alone
     count = min(MOST, -(-last // (LANES * threads)) * LANES)
-    return [*(LaneJob(jobs[i : min(i + count, last)]) for i in range(0, last, count)), *jobs[last:]]
+    return [*(BatchJob(jobs[i : min(i + count, last)]) for i in range(0, last, count)), *jobs[last:]]
 
 
-def prepare(group: Sequence[Job | LaneJob]) -> None:
+def prepare(group: Sequence[Job | BatchJob]) -> None:
     """Compile what the replications of one policy need, or read it from disk."""
     for one in {type(one): one for one in group}.values():
         entry, arguments = one.kernel
