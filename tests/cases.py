@@ -52,6 +52,6 @@ CASES = [
     Case(bw.FTRL(bw.Tsallis(beta=0.5), constants="paper"), learns=False),
     Case(bw.FTRL(bw.Shannon(), constants="light")),
     Case(bw.FTRL(bw.Shannon(), log_barrier=0.0, theta=0.5, alpha=1.0)),
-    Case(bw.FTRL(bw.LogBarrier(), constants="light", estimator=bw.CappedBaseline())),
+    Case(bw.FTRL(bw.LogBarrier(), constants="light", estimator=bw.estimators.CappedBaseline())),
     Case(bw.FTRL(bw.Hybrid(bw.Tsallis(0.5), bw.Shannon()), log_barrier=0.1, theta=1.0, alpha=0.5)),
 ]

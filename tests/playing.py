@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bothworlds.policies.base import act_once, init, read_distribution, update_once
+from bothworlds.policies.base import ALL_AWAKE, init, pull_once, read_distribution, update_once
 
 
 def bernoulli(means, rounds, seed=0):
@@ -22,8 +22,8 @@ class Player:
         self.state = init(self.params)
         self.n_arms = n_arms
         self._uniforms = np.zeros(policy.draws)
-        self._act = act_once.bind(self.params, self.state, self._uniforms)
-        self._update = update_once.bind(self.params, self.state, 0, 0.0, 1.0, 0)
+        self._pull = pull_once.bind(self.params, self.state, self._uniforms, 0, ALL_AWAKE)
+        self._update = update_once.bind(self.params, self.state, 0, 0.0, 1.0, 0.0)
 
     @property
     def p(self):
@@ -33,10 +33,10 @@ class Player:
 
     def act(self, uniforms):
         self._uniforms[:] = uniforms
-        return self._act(self.params, self.state, self._uniforms)
+        return self._pull(self.params, self.state, self._uniforms, 0, ALL_AWAKE)
 
-    def update(self, observe, loss, weight, epoch):
-        return self._update(self.params, self.state, observe, loss, weight, epoch)
+    def update(self, shown, loss, weight, memo):
+        return self._update(self.params, self.state, shown, loss, weight, memo)
 
 
 def play(policy, losses, *, horizon=None, seed=1):
@@ -48,8 +48,8 @@ def play(policy, losses, *, horizon=None, seed=1):
     p, arms = np.empty((rounds, n_arms)), np.empty(rounds, dtype=int)
     for t in range(rounds):
         p[t] = player.p
-        arms[t], observe, _, weight, epoch = player.act(uniforms[t])
-        assert player.update(observe, losses[t, observe], weight, epoch) == 0
+        arms[t], shown, weight, memo = player.act(uniforms[t])
+        assert player.update(shown, losses[t, shown], weight, memo) == 0
     return p, arms
 
 
@@ -91,22 +91,22 @@ def compare(policy, oracle, losses, *, horizon=None, seed=1, rtol=1e-9):
     for t in range(rounds):
         p, q = np.array(oracle.p), np.array(oracle.q)
         np.testing.assert_allclose(player.p, p, rtol=rtol, err_msg=f"round {t + 1}")
-        arm, observe, probability, weight, epoch = player.act(uniforms[t])
+        arm, shown, weight, memo = player.act(uniforms[t])
         assert arm == quantile(p, uniforms[t, 0])
-        assert observe == quantile(q, uniforms[t, -1])
-        np.testing.assert_allclose([probability, weight], [p[arm], q[observe]], rtol=rtol)
-        assert player.update(observe, losses[t, observe], weight, epoch) == 0
-        oracle.update(observe, losses[t, observe], weight)
+        assert shown == quantile(q, uniforms[t, -1])
+        np.testing.assert_allclose(weight, q[shown], rtol=rtol)
+        assert player.update(shown, losses[t, shown], weight, memo) == 0
+        oracle.update(shown, losses[t, shown], weight)
     np.testing.assert_allclose(player.p, oracle.p, rtol=rtol)
     return player
 
 
 class Drive(NamedTuple):
-    """What happened: the distribution, the arm and the epoch of every round, and the player at the end."""
+    """What happened: the distribution, the arm and the memo of every round, and the player at the end."""
 
     p: np.ndarray
     arms: np.ndarray
-    epochs: np.ndarray
+    memos: np.ndarray
     player: Player
 
     @property
@@ -126,15 +126,15 @@ def drive(policy, uniforms, losses, *, horizon=None, read=True, **replaced):
     rounds, n_arms = losses.shape
     player = Player(policy, n_arms, horizon, **replaced)
     p = np.full((rounds + 1, n_arms), np.nan)
-    arms, epochs = np.empty(rounds, dtype=int), np.empty(rounds, dtype=int)
+    arms, memos = np.empty(rounds, dtype=int), np.empty(rounds)
     for t in range(rounds):
         if read:
             p[t] = player.p
-        arms[t], observe, _, weight, epochs[t] = player.act(uniforms[t])
-        assert arms[t] == observe
-        assert player.update(observe, losses[t, observe], weight, int(epochs[t])) == 0
+        arms[t], shown, weight, memos[t] = player.act(uniforms[t])
+        assert arms[t] == shown
+        assert player.update(shown, losses[t, shown], weight, float(memos[t])) == 0
     p[rounds] = player.p
-    return Drive(p, arms, epochs, player)
+    return Drive(p, arms, memos, player)
 
 
 def histories(rounds, *, n_arms=(2, 3, 5), seed=0):

@@ -82,7 +82,7 @@ def test_delayed_feedback_is_weighted_by_the_pulls_own_probability():
 
 
 def test_a_pull_from_before_a_restart_is_accepted_and_changes_only_what_survives():
-    policy = bw.FTRL(bw.LogBarrier(), constants="light", estimator=bw.CappedBaseline())
+    policy = bw.FTRL(bw.LogBarrier(), constants="light", estimator=bw.estimators.CappedBaseline())
     bandit = bw.Bandit(2, policy, seed=3)
     early = bandit.pull()
     for _ in range(4):  # T_0 = 4: the fourth lesson ends the first segment

@@ -133,10 +133,10 @@ def _(params, state, out):
 USER_PROBE = """
 import json
 import bothworlds as bw
-from bothworlds.policies.base import act_once
+from bothworlds.policies.base import pull_once
 from stubborn import Stubborn
 bandit = bw.Bandit(3, Stubborn())
-print(json.dumps([bandit.pull().arm, sum(act_once.compiled.stats.cache_hits.values())]))
+print(json.dumps([bandit.pull().arm, sum(pull_once.compiled.stats.cache_hits.values())]))
 """
 
 
@@ -215,9 +215,9 @@ def test_without_jit_everything_is_python():
 TWO_KERNELS = """
 import json
 import bothworlds as bw
-from bothworlds.policies.base import act_once
+from bothworlds.policies.base import pull_once
 arms = [bw.Bandit(3, policy, seed=2).pull().probability for policy in (bw.Uniform(), bw.EpsilonGreedy())]
-print(json.dumps([arms, sum(act_once.compiled.stats.cache_hits.values())]))
+print(json.dumps([arms, sum(pull_once.compiled.stats.cache_hits.values())]))
 """
 
 
@@ -228,7 +228,7 @@ def test_machine_code_for_other_types_is_never_used(tmp_path):
     arms, hits = run(TWO_KERNELS, [str(SOURCE.parent)], cache)
     assert hits == 0
     assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 2]
-    first, second = sorted(cache.rglob("*act_once*.nbc"))
+    first, second = sorted(cache.rglob("*pull_once*.nbc"))
     content = first.read_bytes()
     first.write_bytes(second.read_bytes())
     second.write_bytes(content)

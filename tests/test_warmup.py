@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import bothworlds as bw
-from bothworlds.policies.base import act_once, update_once
-from bothworlds.policies.many.state import MANY_ARMS
+from bothworlds.policies.base import pull_once, update_once
+from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.simulation.engine import play_block
 from bothworlds.warmup import _sizes, every_policy, fill_cache
 
@@ -35,7 +35,7 @@ def test_without_environments_bernoulli_is_prepared():
 @pytest.mark.compiled
 def test_afterwards_nothing_compiles():
     fill_cache([bw.UCB1()], [WORLD])
-    before = [len(entry.compiled.overloads) for entry in (act_once, update_once, play_block)]
+    before = [len(entry.compiled.overloads) for entry in (pull_once, update_once, play_block)]
     bw.simulate(bw.UCB1(), bw.environments.Bernoulli(n_arms=5, gap=0.1), horizon=50)
     bw.Bandit(4, bw.UCB1()).pull()
-    assert [len(entry.compiled.overloads) for entry in (act_once, update_once, play_block)] == before
+    assert [len(entry.compiled.overloads) for entry in (pull_once, update_once, play_block)] == before

@@ -40,7 +40,7 @@ from bothworlds.policies import (
     TsallisINFOracle,
     Uniform,
 )
-from bothworlds.policies.estimators import CappedBaseline, Estimator, ImplicitExploration, ImportanceWeighted
+from bothworlds.policies.ftrl import estimators, predictions, rates
 from bothworlds.simplex.regularizers import (
     CentredTsallis,
     Hybrid,
@@ -72,17 +72,13 @@ __all__ = [
     "Bandit",
     "BothworldsError",
     "BroadOMD",
-    "CappedBaseline",
     "CentredTsallis",
     "CountedBarrier",
     "DecoupledTsallisINF",
     "EXP3PlusPlus",
     "EliminationRace",
     "EpsilonGreedy",
-    "Estimator",
     "Hybrid",
-    "ImplicitExploration",
-    "ImportanceWeighted",
     "Ito21",
     "LightBarrier",
     "LogBarrier",
@@ -102,7 +98,10 @@ __all__ = [
     "__version__",
     "environments",
     "errors",
+    "estimators",
     "policies",
+    "predictions",
+    "rates",
     "replay",
     "simulate",
     "solve",
@@ -110,12 +109,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> _typing.Any:
-    """Imported when asked for: ``theory`` to save time, and ``Study``, which needs the extra ``lab``."""
-    if name == "theory":
-        return _importlib.import_module("bothworlds.theory")
-    if name == "Study":
-        from bothworlds.report.study import Study  # noqa: PLC0415
+if not _typing.TYPE_CHECKING:  # type checkers see the imports above: they know what is not there
 
-        return Study
-    raise AttributeError(f"module 'bothworlds' has no attribute {name!r}")
+    def __getattr__(name):
+        """Imported when asked for: ``theory`` to save time, and ``Study``, which needs the extra ``lab``."""
+        if name == "theory":
+            return _importlib.import_module("bothworlds.theory")
+        if name == "Study":
+            from bothworlds.report.study import Study  # noqa: PLC0415
+
+            return Study
+        raise AttributeError(f"module 'bothworlds' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

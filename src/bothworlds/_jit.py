@@ -1,6 +1,6 @@
-"""numba in one place: compiler flags, functions chosen by type, and a disk cache keyed by the sources.
+"""Kernels: plain functions that numba compiles, functions chosen by type, and where compiled code is kept.
 
-Three decorators, and nothing else in the package touches numba:
+Three decorators; ``_numba.py`` is what touches numba, and docs/kernels.md explains both:
 
 ``@kernel``
     a plain function that compiled code may call.
@@ -25,10 +25,10 @@ seven machine words, so that a call costs as much as a pass over ten arms: ``inl
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
-import secrets
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bothworlds._lock import exclusive
+from bothworlds.errors import KernelError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,8 +47,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 
-# Always with "_nrt", the reference counts: a callee that does not say would inherit its caller's.
-_FLAGS: dict[str, Any] = {"error_model": "numpy"}
 _PACKAGE = Path(__file__).parent
 
 # Functions that numba has not been told about yet, each with the rule that picks its implementation and
@@ -57,12 +55,13 @@ _pending: list[tuple[Callable[..., Any], Callable[..., Any], dict[str, bool]]] =
 # What else numba must be told before the first kernel is compiled.
 _introductions: list[Callable[[], None]] = []
 # Implementations that live outside the package: the files they are in, for each type they are chosen by.
-_outside: dict[type, set[Path]] = {}
+outside: dict[type, set[Path]] = {}
+# Every kernel with its name: that of the function, and for a generic one the type it is chosen by.
+_kernels: list[tuple[str, Callable[..., Any]]] = []
 _lock = threading.RLock()
-_PROCESS = secrets.token_hex(6)  # in the names of the files that this process writes to the cache
 
 
-def _outsider(function: Callable[..., Any]) -> bool:
+def outsider(function: Callable[..., Any]) -> bool:
     return _PACKAGE not in Path(function.__code__.co_filename).parents
 
 
@@ -74,8 +73,9 @@ def kernel(function: Any = None, *, allocates: bool = False, inline: bool = Fals
     """Let compiled code call ``function``."""
     if function is None:
         return functools.partial(kernel, allocates=allocates, inline=inline)
-    flags = {"_nrt": allocates or _outsider(function), "forceinline": inline}
+    flags = {"_nrt": allocates or outsider(function), "forceinline": inline}
     _pending.append((function, lambda *_: function, flags))
+    _kernels.append((function.__name__, function))
     return function
 
 
@@ -120,7 +120,7 @@ def generic(default: Any = None, *, allocates: bool = False) -> Any:
     if default is None:
         return functools.partial(generic, allocates=allocates)
     implementations: dict[type, Callable[..., Any]] = {}
-    flags = {default: (allocates or _outsider(default), False)}
+    flags = {default: (allocates or outsider(default), False)}
 
     # A plain function, not an object with __call__: numba can only look up functions.
     @functools.wraps(default)
@@ -132,9 +132,10 @@ def generic(default: Any = None, *, allocates: bool = False) -> Any:
     def register(kind: type, *, allocates: bool = False, inline: bool = False) -> Callable[[F], F]:
         def decorate(implementation: F) -> F:
             implementations[kind] = implementation
-            if _outsider(implementation):
-                _outside.setdefault(kind, set()).add(Path(implementation.__code__.co_filename))
-            flags[implementation] = every or allocates or _outsider(implementation), inline
+            _kernels.append((f"{default.__name__} of {kind.__name__}", implementation))
+            if outsider(implementation):
+                outside.setdefault(kind, set()).add(Path(implementation.__code__.co_filename))
+            flags[implementation] = every or allocates or outsider(implementation), inline
             return implementation
 
         return decorate
@@ -156,15 +157,13 @@ def generic(default: Any = None, *, allocates: bool = False) -> Any:
 
 def _introduce() -> None:
     """Tell numba of the kernels that were written since the last time."""
-    from numba import config  # noqa: PLC0415
-    from numba.extending import overload  # noqa: PLC0415 - not that of typing
+    from bothworlds import _numba  # noqa: PLC0415 - 0.4 s, and only needed to compile
 
     with _lock:
-        while _introductions and not config.DISABLE_JIT:
+        while _introductions and not _numba.interpreted():
             _introductions.pop()()
-        while _pending and not config.DISABLE_JIT:
-            function, choose, flags = _pending.pop()
-            overload(function, jit_options=_FLAGS | flags, strict=False)(choose)
+        while _pending and not _numba.interpreted():
+            _numba.offer(*_pending.pop())
 
 
 class entry(Generic[P, R]):
@@ -178,19 +177,19 @@ class entry(Generic[P, R]):
         dispatcher = self.compiled
         if _pending:
             _introduce()
-        return dispatcher(*args, **kwargs)
+        with _explained(self.py_func):
+            return dispatcher(*args, **kwargs)
 
     @functools.cached_property
     def compiled(self) -> Callable[P, R]:
         """The dispatcher, which compiles itself for new types of arguments."""
-        import numba  # noqa: PLC0415 - 0.4 s, and only needed now
+        from bothworlds import _numba  # noqa: PLC0415
 
-        if numba.config.DISABLE_JIT:
+        if _numba.interpreted():
             return self.py_func
         with _lock:
-            dispatcher = numba.njit(nogil=True, _nrt=_outsider(self.py_func), **_FLAGS)(self.py_func)
-            dispatcher._cache = _disk_cache(self.py_func)
-        return dispatcher  # type: ignore[no-any-return]
+            cache = _numba.disk_cache(self.py_func)
+            return _numba.dispatcher(self.py_func, cache, allocates=outsider(self.py_func))  # type: ignore[no-any-return]
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Callable[P, R]:
         """The machine code for arguments of exactly these types.
@@ -198,23 +197,22 @@ class entry(Generic[P, R]):
         A call through the dispatcher spends about 5 µs on finding out the types of nested tuples; a caller
         whose types never change can do without. Compiles, but does not run, the kernel.
         """
-        import numba  # noqa: PLC0415
+        from bothworlds import _numba  # noqa: PLC0415
 
-        dispatcher: Any = self.compiled
-        if numba.config.DISABLE_JIT:
+        if _numba.interpreted():
             return self.py_func
         signature = self.signature(*args)
-        dispatcher.compile(signature)
-        return dispatcher.overloads[signature].entry_point  # type: ignore[no-any-return]
+        with _explained(self.py_func):
+            return _numba.machine_code(self.compiled, signature)
 
     def signature(self, *args: Any) -> tuple[Any, ...]:
         """What decides which machine code is used; empty where nothing is compiled."""
-        import numba  # noqa: PLC0415
+        from bothworlds import _numba  # noqa: PLC0415
 
-        if numba.config.DISABLE_JIT:
+        if _numba.interpreted():
             return ()
         _introduce()
-        return tuple(numba.typeof(value) for value in args)
+        return tuple(_numba.type_of(value) for value in args)
 
     def is_ready(self, signature: tuple[Any, ...]) -> bool:
         """Is there machine code for this signature, in memory or on disk?"""
@@ -223,16 +221,45 @@ class entry(Generic[P, R]):
             return True
         return bool(dispatcher._cache.has(signature, dispatcher.targetctx))
 
+    @property
+    def versions(self) -> int:
+        """For how many combinations of types there is machine code in memory."""
+        return len(getattr(self.compiled, "overloads", ()))
 
-# --- the disk cache -------------------------------------------------------------------------------------
-# numba's own cache looks only at the file of the function it caches, so a cached caller keeps using the
-# old code of a helper that was edited in another file. Here the folder is named by a hash of all sources.
 
+# --- errors of the compiler, in words -------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _explained(function: Callable[..., Any]) -> Iterator[None]:
+    """Name the kernel that cannot be compiled, and the fix where it is known, in place of numba's traceback."""
+    from bothworlds import _numba  # noqa: PLC0415
+
+    try:
+        yield
+    except _numba.NumbaError as error:
+        places = _numba.places_of(error)
+        kernel = next((name for name in map(_kernel_at, places) if name), function.__name__)
+        raise KernelError(kernel, *_numba.diagnose(error), *places[:1]) from error
+
+
+def _kernel_at(place: tuple[str, int]) -> str | None:
+    """The kernel whose source is at this file and line, by the name people know it by."""
+    file, line = place
+    for name, implementation in _kernels:
+        code = implementation.__code__
+        lines = [at for *_, at in code.co_lines() if at is not None]
+        if code.co_filename == file and lines and min(lines) - 1 <= line <= max(lines):
+            return name
+    return None
+
+
+# --- where compiled kernels are kept --------------------------------------------------------------------
 
 WITHOUT_KERNELS = ("experiments", "report", "cli.py")  # what only calls the kernels: edits change no number
 
 
-def _hash(paths: list[Path], root: Path | None = None) -> str:
+def hash_of(paths: list[Path], root: Path | None = None) -> str:
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(str(path.relative_to(root) if root else path).encode())
@@ -246,7 +273,7 @@ def source_hash() -> str:
     files = [
         path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in WITHOUT_KERNELS
     ]
-    return _hash(files, _PACKAGE)
+    return hash_of(files, _PACKAGE)
 
 
 def cache_directory() -> Path:
@@ -268,90 +295,3 @@ def cache_directory() -> Path:
 
 def _user() -> str:
     return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-
-
-def _classes(kind: Any) -> Iterator[type]:
-    """The ``NamedTuple`` classes in a numba type, however deep."""
-    if hasattr(kind, "instance_class"):
-        yield kind.instance_class
-    for part in getattr(kind, "types", ()):
-        yield from _classes(part)
-
-
-def _disk_cache(function: Callable[..., Any]) -> Any:
-    """A cache for numba: kernels of the package in one folder, those of each set of other files in their own.
-
-    An index that names a class of the user's must never be read by a program that cannot import it, and
-    a policy that was edited must never meet the code of its earlier self.
-    """
-    from numba.core import caching  # noqa: PLC0415
-
-    def cache_in(folder: Path) -> Any:
-        class Locator(caching._CacheLocator):  # type: ignore[misc]
-            def get_cache_path(self) -> str:
-                return str(folder)
-
-            def get_source_stamp(self) -> str:
-                return source_hash()
-
-            def get_disambiguator(self) -> str:
-                return function.__module__
-
-            @classmethod
-            def from_function(cls, py_func: Any, py_file: str) -> Locator:
-                return cls()
-
-        class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
-            _locator_classes = (Locator,)
-
-        class Cache(caching.FunctionCache):  # type: ignore[misc]
-            _impl_class = Implementation
-
-        cache = Cache(function)
-        # numba numbers its files: two processes that save at once would take the same number, and an index
-        # would name the code of another signature
-        files = cache._cache_file
-        files._data_name_pattern = files._data_name_pattern.replace("{number", f"{_PROCESS}-{{number")
-        return cache
-
-    class Router(caching.NullCache):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.caches: dict[Path, Any] = {}
-
-        def choose(self, signature: Any) -> Any:
-            kinds = {kind for argument in signature for kind in _classes(argument)}
-            files = {path for kind in kinds for path in _outside.get(kind, ())}
-            if not all(path.is_file() for path in files):
-                return None  # typed at a prompt: nothing to compare with next time
-            folder = cache_directory() / _hash(sorted(files)) if files else cache_directory()
-            if folder not in self.caches:
-                self.caches[folder] = cache_in(folder)
-            return self.caches[folder]
-
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            cache = self.choose(sig)
-            try:
-                found = None if cache is None else cache.load_overload(sig, target_context)
-            except (ImportError, AttributeError):
-                return None  # the same file under another module name
-            # machine code for other types would read memory that is not there
-            return found if found is None or tuple(found.signature.args) == tuple(sig) else None
-
-        def has(self, sig: Any, target_context: Any) -> bool:
-            cache = self.choose(sig)
-            if cache is None:
-                return False
-            key = cache._index_key(sig, target_context.codegen())
-            return key in cache._cache_file._load_index()
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            cache = self.choose(sig)
-            if cache is not None:
-                # numba numbers its files by an index that it reads, then writes: two processes that compile
-                # different kernels at the same time could give both the same number
-                folder = Path(cache.cache_path)
-                folder.mkdir(parents=True, exist_ok=True)
-                with exclusive(folder / "lock"):
-                    cache.save_overload(sig, data)
-
-    return Router()

@@ -1,10 +1,10 @@
-"""Frozen dataclasses that print only what differs from their defaults, and their form as plain tables."""
+"""Values: frozen dataclasses that are known by name, print only what is not default, and become tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,19 @@ from bothworlds.errors import InvalidArgument, StateError
 
 @dataclass(frozen=True, repr=False)
 class Value:
-    """Base class of policies and environments."""
+    """Base class of policies, environments and their parts.
+
+    A class with a ``name`` is known by it to saved states and experiment files:
+    ``class UCB1(Policy, name="ucb1")``.
+    """
+
+    registry: ClassVar[dict[str, type[Any]]]
+    """The classes of one family by name; the base class of each family has its own."""
+
+    def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if name is not None:
+            register(cls, name)
 
     def __repr__(self) -> str:
         shown = []
@@ -24,6 +36,14 @@ class Value:
             elif field.default is MISSING or value != field.default:
                 shown.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def register(cls: type[Value], name: str) -> None:
+    """Make a class known by name in its family; defined again (in a notebook, say) it replaces itself."""
+    taken = cls.registry.get(name, cls)
+    if (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {taken.__name__}")
+    cls.registry[name] = cls
 
 
 def settings(part: Any) -> list[Field[Any]]:
@@ -58,19 +78,19 @@ def plain(value: Any) -> Any:
     return value
 
 
-def to_table(part: Any, registry: Mapping[str, type], register: str) -> dict[str, Any]:
-    """A policy or environment (or a part of one) in plain JSON types: its registry name and its fields."""
-    kind = next((name for name, cls in registry.items() if cls is type(part)), None)
+def to_table(part: Any) -> dict[str, Any]:
+    """A policy or environment (or a part of one) in plain JSON types: its name and its fields."""
+    kind = next((name for name, cls in part.registry.items() if cls is type(part)), None)
     if kind is None:
+        kind, family = type(part).__name__, type(part).__mro__[1].__name__
         raise StateError(
-            f"{type(part).__name__} is not registered, so it cannot be saved; "
-            f"call {register}('a-name', {type(part).__name__}) first"
+            f"{kind} has no name, so it cannot be saved; write class {kind}({family}, name='a-name')"
         )
     table: dict[str, Any] = {"kind": kind}
     for field in settings(part):
         value = getattr(part, field.name)
         is_part = hasattr(value, "parameters")
-        table[key_of(field)] = to_table(value, registry, register) if is_part else plain(value)
+        table[key_of(field)] = to_table(value) if is_part else plain(value)
     return table
 
 

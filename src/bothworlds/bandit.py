@@ -25,14 +25,16 @@ from bothworlds.errors import (
     UnknownPull,
 )
 from bothworlds.policies.base import (
+    ALL_AWAKE,
     Policy,
-    act_once,
     init,
+    pull_once,
     read_distribution,
     require_policy,
+    step,
     update_once,
 )
-from bothworlds.policies.light_barrier import LightBarrier
+from bothworlds.policies.ftrl.aliases import LightBarrier
 from bothworlds.simplex.kernel import FAILED
 
 Label = str | int
@@ -66,7 +68,7 @@ class _Open(NamedTuple):
     arm: int
     observe: int
     weight: float
-    epoch: int
+    memo: float
 
 
 class Bandit:
@@ -136,8 +138,9 @@ class Bandit:
         """What is not part of the state: lock, buffer, compiled kernels."""
         self._lock = threading.RLock()
         self._uniforms = np.empty(self._policy.draws)
-        self._act = act_once.bind(self._params, self._state, self._uniforms)
-        self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0)
+        self._decoupled = self._policy.decoupled
+        self._act = pull_once.bind(self._params, self._state, self._uniforms, 0, ALL_AWAKE)
+        self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0.0)
 
     # --- the loop: pull, update ---------------------------------------------------------------------
 
@@ -145,12 +148,16 @@ class Bandit:
         """Draw the next arm."""
         with self._lock:
             self._random.random(out=self._uniforms)
-            arm, observe, probability, weight, epoch = self._act(self._params, self._state, self._uniforms)
-            if math.isnan(probability):  # the policy draws without knowing its distribution
+            arm, shown, weight, memo = self._act(
+                self._params, self._state, self._uniforms, len(self._open), ALL_AWAKE
+            )
+            probability = weight
+            if self._decoupled or math.isnan(weight):  # another arm's, or one that is dear to compute
                 probability = self._distribution()[arm]
+                weight = weight if self._decoupled else probability
             self._rounds = number = self._rounds + 1
-            pull = Pull(number, self._arms[arm], self._arms[observe], probability, self._id)
-            self._open[number] = _Open(pull, arm, observe, weight, epoch)
+            pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._id)
+            self._open[number] = _Open(pull, arm, shown, weight, memo)
             self._pulls[arm] += 1
             return pull
 
@@ -165,7 +172,7 @@ class Bandit:
                 word, unit = "reward", (self._high - self._value("reward", reward)) / (self._high - self._low)
             else:
                 word, unit = "loss", (self._value("loss", loss) - self._low) / (self._high - self._low)
-            status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.epoch)
+            status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.memo)
             if status == FAILED:
                 raise SolverError(
                     f"{self._policy!r} found no solution after {pull!r}; go back to a saved state, "
@@ -310,7 +317,7 @@ class Bandit:
                         "probability": record.pull.probability,
                         "observe": record.observe,
                         "weight": record.weight,
-                        "epoch": record.epoch,
+                        "memo": record.memo,
                     }
                     for number, record in self._open.items()
                 ],
@@ -336,7 +343,9 @@ class Bandit:
             bandit._seen = statefile.counts(data, "seen", n)
             bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
             bandit._random = rng.from_dict(data["random"])
-            bandit._state = statefile.unpack(bandit._state, data["state"])
+            bandit._state = statefile.unpack(bandit._state, data["state"], version=data["version"])
+            if data["version"] == 1:
+                step(bandit._params, bandit._state)
             p = list(bandit.probabilities.values())
             if not (min(p) >= 0.0 and abs(sum(p) - 1.0) < 1e-6):
                 raise StateError("the saved state holds no distribution: probabilities must sum to 1")
@@ -350,8 +359,8 @@ class Bandit:
                 probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
                 weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
                 pull = Pull(number, bandit._arms[arm], bandit._arms[observe], probability, bandit._id)
-                epoch = _check.integer("epoch", item["epoch"], at_least=0)
-                bandit._open[number] = _Open(pull, arm, observe, weight, epoch)
+                memo = _check.number("memo", item["memo" if data["version"] > 1 else "epoch"], at_least=0.0)
+                bandit._open[number] = _Open(pull, arm, observe, weight, memo)
         except KeyError as error:
             raise StateError(f"the saved state lacks {error}; it is incomplete") from None
         except (InvalidArgument, TypeError) as error:
@@ -369,7 +378,7 @@ class Bandit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            private = {"_lock", "_uniforms", "_act", "_learn"}
+            private = {"_lock", "_uniforms", "_decoupled", "_act", "_learn"}
             kept = {name: value for name, value in self.__dict__.items() if name not in private}
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {

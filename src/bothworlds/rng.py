@@ -112,31 +112,11 @@ def times(a: int, b: int) -> tuple[int, int]:
 
 
 @introduce
-def _tell_numba() -> None:
+def _extend_numba() -> None:
     """The same for compiled code, where words are unsigned integers."""
-    from llvmlite import ir  # type: ignore[import-untyped]  # noqa: PLC0415
-    from numba.core import types  # noqa: PLC0415
-    from numba.extending import intrinsic, overload  # noqa: PLC0415
+    from bothworlds import _numba  # noqa: PLC0415 - imports numba
 
-    word, double = types.uint64, ir.IntType(128)
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def add(typing_context: Any, a: Any, b: Any) -> Any:
-        return word(word, word), lambda context, builder, signature, args: builder.add(*args)
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def multiply(typing_context: Any, a: Any, b: Any) -> Any:
-        def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            product = builder.mul(*(builder.zext(value, double) for value in args))
-            high = builder.lshr(product, ir.Constant(double, 64))
-            halves = [builder.trunc(half, ir.IntType(64)) for half in (high, product)]
-            return context.make_tuple(builder, signature.return_type, halves)
-
-        return types.UniTuple(word, 2)(word, word), lower  # type: ignore[attr-defined]
-
-    flags = {"_nrt": False, "forceinline": True}
-    overload(plus, jit_options=flags)(lambda a, b: lambda a, b: add(a, b))  # noqa: PLW0108 - numba's way
-    overload(times, jit_options=flags)(lambda a, b: lambda a, b: multiply(a, b))  # noqa: PLW0108
+    _numba.extend_by_long_words(plus, times)
 
 
 @entry
@@ -201,16 +181,3 @@ def expand(uniform: float, counter: int) -> float:
     bits = int(uniform * 9007199254740992.0)
     x0, x1 = threefry(bits & WORD, bits >> 32, counter & WORD, counter >> 32)
     return (float((x0 << 20) | (x1 >> 12)) + 0.5) / 4503599627370496.0
-
-
-ENTROPY = 0.6180339887498949  # where every state begins; any number would do
-
-
-@kernel
-def absorb(entropy: float, event: int, value: float) -> float:
-    """The next uniform of a chain that a state carries, stirred by an integer and a number in [0, 1].
-
-    For policies whose ``update`` is random: they have no uniforms there, and must be a function of the
-    feedback. An ``event`` that holds the round makes sure that the chain never runs in a circle.
-    """
-    return expand(expand(entropy, event), int(value * 9007199254740992.0))

@@ -16,7 +16,7 @@ from bothworlds import _check
 from bothworlds.errors import StateError
 
 FORMAT = "bothworlds-bandit"
-VERSION = 1
+VERSION = 2  # 1: 0.1, without what travels from ``learn`` to ``step``
 
 
 def pack(state: Any) -> Any:
@@ -26,16 +26,26 @@ def pack(state: Any) -> Any:
     return {name: pack(value) for name, value in state._asdict().items()}
 
 
-def unpack(like: Any, data: Any, name: str = "state") -> Any:
-    """The state that :func:`pack` packed, in the shape of the fresh state ``like``."""
+def unpack(like: Any, data: Any, name: str = "state", *, version: int = VERSION) -> Any:
+    """The state that :func:`pack` packed, in the shape of the fresh state ``like``.
+
+    States of version 1 had fewer scalars, or others where a policy kept its own randomness; what they lack
+    is as in ``like``, until the next ``step``.
+    """
     if isinstance(like, np.ndarray):
+        if version == 1 and name.endswith(".scalars") and isinstance(data, list):
+            data = [*data, *like[len(data) :].tolist()]
         return _check.vector(name, data, size=like.size)
+    if version == 1 and isinstance(data, dict):
+        data = {key: data.get(key, pack(value)) for key, value in like._asdict().items()}
     if not isinstance(data, dict) or set(data) != set(like._fields):
         found = ", ".join(sorted(data)) if isinstance(data, dict) else repr(data)
         raise StateError(
             f"{name} does not belong to the saved policy: expected {', '.join(like._fields)}, found {found}"
         )
-    return type(like)(*(unpack(getattr(like, key), data[key], f"{name}.{key}") for key in like._fields))
+    return type(like)(
+        *(unpack(getattr(like, key), data[key], f"{name}.{key}", version=version) for key in like._fields)
+    )
 
 
 def copy(state: Any) -> Any:

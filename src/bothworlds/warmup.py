@@ -21,8 +21,8 @@ from bothworlds import policies as policy_table
 from bothworlds.bandit import Bandit
 from bothworlds.environments import Bernoulli, Environment
 from bothworlds.policies.base import Policy
-from bothworlds.policies.ftrl import FTRL
-from bothworlds.policies.many.state import MANY_ARMS
+from bothworlds.policies.ftrl.ftrl import FTRL
+from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.simplex.regularizers import LogBarrier, Shannon, Tsallis
 from bothworlds.simulation import simulate
 from bothworlds.simulation.progress import Progress

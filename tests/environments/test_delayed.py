@@ -8,8 +8,8 @@ from scipy import stats
 
 import bothworlds as bw
 from bothworlds import environments as en
-from bothworlds.environments.delayed import open_mailbox, sample_delay
-from bothworlds.policies.base import act_once, init, read_distribution, update_once
+from bothworlds.environments.delay import empty_queue, sample_delay
+from bothworlds.policies.base import ALL_AWAKE, init, pull_once, read_distribution, update_once
 from oracle import worlds as oracle
 from worlds import TABLE, two_best, two_best_rows
 
@@ -30,7 +30,7 @@ T = 200
     ],
     ids=repr,
 )
-def test_every_letter_arrives_once_when_due_oldest_first(world):
+def test_every_observation_arrives_once_when_due_oldest_first(world):
     run = bw.simulate(POLICY, world, horizon=T, replications=2, seed=4, trace=True, block=37)
     for replication, trace in enumerate(run.traces[0]):
         ours, theirs, late = (bw.rng.stream(4, stream, replication) for stream in (0, 1, 3))
@@ -41,13 +41,13 @@ def test_every_letter_arrives_once_when_due_oldest_first(world):
         for t in range(T):
             read_distribution(params, state, p)
             assert np.array_equal(trace.p[t], p)
-            arm, observe, _, weight, epoch = act_once(params, state, draws[t])
+            arm, shown, weight, memo = pull_once(params, state, draws[t], 0, ALL_AWAKE)
             assert arm == trace.played[t]
             assert trace.losses[t] == losses[t, arm]
-            delay = oracle.delay(world.kind, world.mean, min(world.longest, T), delays[t])
-            queue.send(t, delay, (observe, losses[t, arm], weight, epoch))
-            for letter in queue.arrive(t):
-                update_once(params, state, *letter)
+            delay = oracle.delay(world.law, world.mean, min(world.longest, T), delays[t])
+            queue.send(t, delay, (shown, losses[t, arm], weight, memo))
+            for observation in queue.arrive(t):
+                update_once(params, state, *observation)
         # Tsallis-INF adds up loss/p of what has arrived, and of nothing else
         lost = [t for letters in queue.due.values() for t, _ in letters]
         arrived = np.setdiff1d(np.arange(T), lost)
@@ -102,7 +102,7 @@ def test_long_delays_are_cut():
 
 def test_memory_is_bounded():
     def slots(world, horizon):
-        return len(open_mailbox(world.delay(horizon)).contents)
+        return len(empty_queue(world.delay(horizon)).observations)
 
     assert slots(en.Delayed(two_best, 3.0, "heavy"), 10**12) == 100_001
     assert slots(en.Delayed(two_best, 3.0, "heavy", longest=9), 10**12) == 10

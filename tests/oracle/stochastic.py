@@ -93,7 +93,6 @@ def thompson(uniforms, losses):
     """Agrawal and Goyal 2012, Algorithm 2, in losses: arms, and the counts before every round."""
     rounds, n_arms = losses.shape
     ones, zeros = [1] * n_arms, [1] * n_arms
-    entropy = 0.6180339887498949
     arms, posteriors = [], []
     for t in range(rounds):
         posteriors.append((list(ones), list(zeros)))
@@ -101,8 +100,7 @@ def thompson(uniforms, losses):
         arm = samples.index(min(samples))
         arms.append(arm)
         loss = losses[t, arm]
-        entropy = draws.expand(draws.expand(entropy, t * n_arms + arm), int(loss * 2**53))
-        if entropy < loss:
+        if draws.expand(uniforms[t], n_arms << 32) < loss:
             ones[arm] += 1
         else:
             zeros[arm] += 1

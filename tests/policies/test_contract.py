@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bothworlds as bw
 from bothworlds import policies
 from bothworlds.errors import InvalidArgument
-from bothworlds.policies.base import act_once, init, update_once
+from bothworlds.policies.base import ALL_AWAKE, init, pull_once, update_once
 from cases import CASES
 
 HORIZON = 500
@@ -78,7 +78,7 @@ def test_replay_gives_the_bandits_own_probabilities_exactly(case):
         if horizon is None and case.needs_horizon:
             continue
         arms, losses, p = play(bw.Bandit(4, case.policy, horizon=horizon, seed=5), 300, binary=False)
-        trace = bw.replay(case.policy, n_arms=4, horizon=horizon, arms=arms, losses=losses)
+        trace = bw.replay(case.policy, n_arms=4, horizon=horizon, arms=arms, losses=losses, seed=5)
         assert np.array_equal(trace.p, p)
 
 
@@ -110,29 +110,32 @@ def test_compiled_kernels_equal_their_python_source(case):
     rng = np.random.default_rng(4)
     for _ in range(60):
         uniforms, loss = rng.random(case.policy.draws), rng.random()
-        drawn = [f(params, s, uniforms) for f, s in zip((act_once, act_once.py_func), states, strict=True)]
+        drawn = [
+            f(params, s, uniforms, 0, ALL_AWAKE)
+            for f, s in zip((pull_once, pull_once.py_func), states, strict=True)
+        ]
         assert drawn[0][:2] == drawn[1][:2]
         np.testing.assert_allclose(drawn[0][2:], drawn[1][2:], rtol=1e-11)
-        for f, s, (_, observe, _, weight, epoch) in zip(
+        for f, s, (_, shown, weight, memo) in zip(
             (update_once, update_once.py_func), states, drawn, strict=True
         ):
-            assert f(params, s, observe, loss, weight, epoch) == 0
+            assert f(params, s, shown, loss, weight, memo) == 0
 
 
 @pytest.mark.compiled
 @each_policy()
 def test_other_numbers_do_not_compile_again(case):
     bw.Bandit(arms_for(case, 3), case.policy, horizon=HORIZON)
-    before = len(act_once.compiled.overloads), len(update_once.compiled.overloads)
+    before = len(pull_once.compiled.overloads), len(update_once.compiled.overloads)
     bandit = bw.Bandit(arms_for(case, 6), case.policy, horizon=2 * HORIZON, seed=1)
     bandit.update(bandit.pull(), reward=1)
-    assert (len(act_once.compiled.overloads), len(update_once.compiled.overloads)) == before
+    assert (len(pull_once.compiled.overloads), len(update_once.compiled.overloads)) == before
 
 
 @each_policy()
 def test_is_a_value(case):
     policy = case.policy
-    assert eval(repr(policy), vars(bw)) == policy
+    assert eval(repr(policy), {**vars(bw.estimators), **vars(bw.rates), **vars(bw)}) == policy
     assert policies.from_dict(json.loads(json.dumps(policies.to_dict(policy)))) == policy
     assert hash(copy.deepcopy(policy)) == hash(policy)
     if dataclasses.fields(policy):

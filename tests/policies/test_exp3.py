@@ -61,11 +61,11 @@ def test_the_horizon_plays_no_part():
 
 def test_bad_scale():
     with pytest.raises(InvalidArgument, match=r"scale must be a finite number above 0, got 0\.0"):
-        bw.ImplicitExploration(scale=0)
+        bw.estimators.ImplicitExploration(scale=0)
 
 
 def test_implicit_exploration_in_other_policies_and_in_saved_ones():
-    policy = bw.FTRL(bw.Tsallis(0.5), constants="light", estimator=bw.ImplicitExploration(0.2))
+    policy = bw.FTRL(bw.Tsallis(0.5), constants="light", estimator=bw.estimators.ImplicitExploration(0.2))
     assert bw.policies.from_dict(bw.policies.to_dict(policy)) == policy
     trace = bw.replay(policy, n_arms=2, arms=[1], losses=[1.0])
     assert trace.estimates[1, 1] == pytest.approx(1 / (0.5 + 0.2 / trace.rates[0, 1]))

@@ -73,7 +73,7 @@ def compare(uniforms, losses, log_beta):
     assert result.arms.tolist() == arms
     np.testing.assert_allclose(result.p[:-1], floats(p), rtol=1e-9)
     first = rounds if switch is None else switch[0]
-    assert result.epochs.tolist() == [0] * first + [1] * (rounds - first)
+    assert result.memos.tolist() == [0] * first + [1] * (rounds - first)
     return stopped, switch
 
 
@@ -130,7 +130,7 @@ def test_sao_finds_the_best_arm_when_its_radius_allows_and_beats_uniform_play():
     x = 2 * 4 * math.log(rounds)  # K·log β
     earliest = next(t for t in range(1, rounds) if 6 * math.sqrt(4 * x / t + 5 * (x / t) ** 2) < 1.1)
     assert earliest < result.state.stopped[1] < 2 * earliest
-    assert result.epochs.max() == 0
+    assert result.memos.max() == 0
     assert regret_of_arms(result, [0.0, 1.0]) < 0.75 * rounds / 2
 
 
@@ -142,7 +142,7 @@ def test_log_beta():
 def test_feedback_from_before_the_switch_is_not_used_after_it():
     uniforms, losses = next(histories(200, n_arms=(3,), seed=6))
     result = drive(bw.SAO(), uniforms, losses, horizon=200, log_beta=0.02)
-    assert result.epochs[-1] == 1
+    assert result.memos[-1] == 1
     before = result.state.exp3p.gains.copy()
     update_once(result.params, result.state, 0, 1.0, 0.3, 0)
     assert result.state.exp3p.gains.tolist() == before.tolist()

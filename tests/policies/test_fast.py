@@ -13,8 +13,8 @@ import pytest
 
 import bothworlds as bw
 from bothworlds._jit import entry, kernel
-from bothworlds.policies.base import act, init, observation_weight, update, update_once
-from bothworlds.policies.rates import same_for_all
+from bothworlds.policies.base import init, learn, pull, step, update_once, weight_of
+from bothworlds.policies.ftrl.rates import same_for_all
 from bothworlds.simplex.kernel import kkt_residual, solve_step
 from bothworlds.simplex.steps import MULTIPLIER, TAKEN_OVER, TOTAL, GeneralStep
 from oracle import step as oracle
@@ -54,20 +54,20 @@ HISTORIES = {
 
 @kernel
 def choose(params, state, uniforms, history, t):
-    """An arm, its loss, weight and epoch."""
+    """An arm, its loss, weight and memo."""
     n = params.n_arms
-    arm, _, _, weight, epoch = act(params, state, uniforms)
+    arm, _, weight, memo = pull(params, state, uniforms)
     if history == RAREST and t % 5 == 0:
         for i in range(n):
             if 1e-9 < state.p[i] < state.p[arm]:
                 arm = i
-        weight, epoch = observation_weight(params, state, arm)
+        weight = weight_of(params, state, arm)
     loss = 1.0 if uniforms[1] < (0.4 if arm == 0 else 0.6) else 0.0
     if history == ALTERNATING:
         loss = 1.0 if arm == (t // 1000) % n else 0.0
     elif history != DRAWN:
         loss = 0.0 if history == NOTHING else 1.0
-    return arm, loss, weight, epoch
+    return arm, loss, weight, memo
 
 
 @kernel
@@ -90,8 +90,9 @@ def difference(params, state, scratch):
 def audit(params, state, uniforms, history, first, every, scratch, worst):
     """Play; note the worst sum, KKT residual and (every so many rounds) difference of all rounds."""
     for t in range(first, first + uniforms.shape[0]):
-        arm, loss, weight, epoch = choose(params, state, uniforms[t - first], history, t)
-        if update(params, state, arm, loss, weight, epoch) != 0:
+        arm, loss, weight, memo = choose(params, state, uniforms[t - first], history, t)
+        learn(params, state, arm, loss, weight, memo)
+        if step(params, state) != 0:
             return t
         total = 0.0
         base = state.losses[0]

@@ -174,7 +174,12 @@ def test_policies_that_need_no_horizon_never_restart(policy):
 
 
 @pytest.mark.parametrize(
-    "estimator", [bw.ImportanceWeighted(), bw.CappedBaseline(), bw.CappedBaseline(0.25, 0.5, "drop")]
+    "estimator",
+    [
+        bw.estimators.ImportanceWeighted(),
+        bw.estimators.CappedBaseline(),
+        bw.estimators.CappedBaseline(0.25, 0.5, "drop"),
+    ],
 )
 def test_estimates_are_unbiased_by_enumeration(estimator):
     # after a common history, average the estimate over every arm that could be drawn next
@@ -190,7 +195,11 @@ def test_estimates_are_unbiased_by_enumeration(estimator):
 
 def test_capped_baseline_is_half_the_rate_and_barrier_for_the_log_barrier():
     policy = bw.FTRL(
-        bw.LogBarrier(), log_barrier=0.2, theta=0.1, alpha=0.0, estimator=bw.CappedBaseline(kappa=0.5)
+        bw.LogBarrier(),
+        log_barrier=0.2,
+        theta=0.1,
+        alpha=0.0,
+        estimator=bw.estimators.CappedBaseline(kappa=0.5),
     )
     trace = bw.replay(policy, n_arms=3, horizon=10, arms=[0], losses=[1.0])
     np.testing.assert_allclose(trace.estimates[1, 1:], 0.5 * (0.2 + 0.1), rtol=1e-13)  # the cap, below ½
@@ -250,12 +259,15 @@ def test_presets_are_refused_where_no_theorem_exists():
         (lambda: bw.TsallisINF("xx"), r"estimator must be one of 'iw', 'rv', got 'xx'"),
         (lambda: bw.DecoupledTsallisINF("half"), r"scale must be one of 'paper', 'original', got 'half'"),
         (lambda: bw.UCB1(alpha=0), r"alpha must be a finite number above 0, got 0.0"),
-        (lambda: bw.CappedBaseline(kappa=-1), r"kappa must be a finite number above 0, got -1.0"),
+        (lambda: bw.estimators.CappedBaseline(kappa=-1), r"kappa must be a finite number above 0, got -1.0"),
         (
-            lambda: bw.CappedBaseline(baseline=2),
+            lambda: bw.estimators.CappedBaseline(baseline=2),
             r"baseline must be a finite number .* at most 1, got 2.0; or None",
         ),
-        (lambda: bw.CappedBaseline(beyond="ignore"), r"beyond must be one of 'cap', 'drop', got 'ignore'"),
+        (
+            lambda: bw.estimators.CappedBaseline(beyond="ignore"),
+            r"beyond must be one of 'cap', 'drop', got 'ignore'",
+        ),
     ],
 )
 def test_bad_parts_are_named(make, message):

@@ -13,21 +13,23 @@ from scipy import stats
 
 import bothworlds as bw
 from bothworlds.policies.base import (
+    ALL_AWAKE,
     act,
-    act_once,
     distribution,
     init,
     inspect,
-    observation_weight,
+    memo_of,
+    pull_once,
     update,
     update_once,
+    weight_of,
 )
-from bothworlds.policies.ftrl_kernel import FTRLParameters
-from bothworlds.policies.many import buckets as many_buckets
-from bothworlds.policies.many import search as many_search
-from bothworlds.policies.many import state as at
-from bothworlds.policies.many.search import begin_anew
-from bothworlds.policies.many.state import MANY_ARMS, ManyArmsState
+from bothworlds.policies.ftrl.kernel import FTRLParameters
+from bothworlds.policies.ftrl.many import buckets as many_buckets
+from bothworlds.policies.ftrl.many import search as many_search
+from bothworlds.policies.ftrl.many import state as at
+from bothworlds.policies.ftrl.many.search import begin_anew
+from bothworlds.policies.ftrl.many.state import MANY_ARMS, ManyArmsState
 from oracle import step
 from playing import Player
 
@@ -49,9 +51,9 @@ def play(policy, n_arms, rounds, seed=0, horizon=None, binary=True):
     player = Player(policy, n_arms, horizon)
     means = np.where(np.arange(n_arms) < 5, 0.1, 0.8)
     for _ in range(rounds):
-        _, observe, _, weight, epoch = player.act(rng.random(policy.draws))
-        loss = float(rng.random() < means[observe]) if binary else means[observe] * rng.random()
-        assert player.update(observe, loss, weight, epoch) == 0
+        _, shown, weight, memo = player.act(rng.random(policy.draws))
+        loss = float(rng.random() < means[shown]) if binary else means[shown] * rng.random()
+        assert player.update(shown, loss, weight, memo) == 0
     return player
 
 
@@ -82,10 +84,11 @@ def forced(policy, arms, losses, horizon=None):
     player = Player(policy, K, horizon)
     for arm, loss in zip(arms, losses, strict=True):
         yield Moment(player.p, *losses_and_rates(player))
-        weight, epoch = observation_weight(player.params, player.state, int(arm))
+        weight = weight_of(player.params, player.state, int(arm))
+        memo = memo_of(player.params, player.state, int(arm), np.zeros(1))
         if weight < 1e-300:  # an arm forced at vanishing probability squares its estimate each time
             return
-        assert player.update(int(arm), float(loss), weight, epoch) == 0
+        assert player.update(int(arm), float(loss), weight, memo) == 0
     yield Moment(player.p, *losses_and_rates(player))
 
 
@@ -132,7 +135,7 @@ def test_counted_barrier_with_few_arms_is_the_same_algorithm(horizon, monkeypatc
     n = K + 40
     arms, losses = rng.integers(0, K, n), rng.random(n)
     many = list(forced(bw.CountedBarrier(), arms, losses, horizon))
-    monkeypatch.setattr("bothworlds.policies.counted_barrier.MANY_ARMS", K + 1)
+    monkeypatch.setattr("bothworlds.policies.ftrl.many.MANY_ARMS", K + 1)
     few = list(forced(bw.CountedBarrier(), arms, losses, horizon))
     assert len(many) == len(few) == n + 1
     for one, other in zip(many[::5], few[::5], strict=True):
@@ -151,7 +154,7 @@ def test_arms_are_drawn_with_their_probabilities(policy, regularizer, parts, bar
     player = play(policy, K, 3000, seed=5)
     uniforms = np.random.default_rng(6).random((60_000, policy.draws))
     drawn = np.array([player.act(row)[:2] for row in uniforms])
-    seen = np.array([observation_weight(player.params, player.state, i)[0] for i in range(K)])
+    seen = np.array([weight_of(player.params, player.state, i) for i in range(K)])
     np.testing.assert_allclose(seen.sum(), 1.0, rtol=0, atol=1e-11)
     for arms, p in ((drawn[:, 0], player.p), (drawn[:, 1], seen)):
         order = np.argsort(p)
@@ -270,13 +273,16 @@ def test_compiled_kernels_equal_their_python_source():
     rng = np.random.default_rng(4)
     for _ in range(200):
         uniforms, loss = rng.random(1), rng.random()
-        drawn = [f(params, s, uniforms) for f, s in zip((act_once, act_once.py_func), states, strict=True)]
+        drawn = [
+            f(params, s, uniforms, 0, ALL_AWAKE)
+            for f, s in zip((pull_once, pull_once.py_func), states, strict=True)
+        ]
         assert drawn[0][:2] == drawn[1][:2]
         np.testing.assert_allclose(drawn[0][2:], drawn[1][2:], rtol=1e-11)
-        for f, s, (_, observe, _, weight, epoch) in zip(
+        for f, s, (_, shown, weight, memo) in zip(
             (update_once, update_once.py_func), states, drawn, strict=True
         ):
-            assert f(params, s, observe, loss, weight, epoch) == 0
+            assert f(params, s, shown, loss, weight, memo) == 0
 
 
 @pytest.mark.compiled

@@ -10,7 +10,7 @@ from scipy import stats
 
 import bothworlds as bw
 from bothworlds._jit import entry
-from bothworlds.policies.base import act_once, init, update_once
+from bothworlds.policies.base import ALL_AWAKE, init, pull_once, update_once
 from bothworlds.policies.beta import NODES, WEIGHTS, probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
 from bothworlds.variates import sample_beta
@@ -82,7 +82,7 @@ def test_probabilities_agree_with_closed_forms():
 
 
 def posterior(params, ones, zeros):
-    return ThompsonState(np.array(ones, dtype=float), np.array(zeros, dtype=float), init(params).scalars)
+    return ThompsonState(np.array(ones, dtype=float), np.array(zeros, dtype=float))
 
 
 @pytest.mark.compiled
@@ -91,8 +91,8 @@ def test_arms_are_drawn_with_these_probabilities(ones, zeros):
     params = bw.Thompson().resolve(len(ones), None)
     state = posterior(params, ones, zeros)
     uniforms = np.random.default_rng(11).random((200_000, 1))
-    act = act_once.bind(params, state, uniforms[0])
-    counts = np.bincount([act(params, state, u)[0] for u in uniforms], minlength=len(ones))
+    act = pull_once.bind(params, state, uniforms[0], 0, ALL_AWAKE)
+    counts = np.bincount([act(params, state, u, 0, ALL_AWAKE)[0] for u in uniforms], minlength=len(ones))
     assert stats.chisquare(counts, probabilities(ones, zeros) * 200_000).pvalue > 1e-3
 
 
@@ -105,15 +105,16 @@ def test_arms_and_posteriors_are_those_of_the_published_algorithm():
             np.testing.assert_allclose(result.p[t], oracle.smallest(*posteriors[t]), rtol=0, atol=1e-8)
 
 
-def rounded(losses):
+def rounded(losses, seed=0):
     """How many of these losses of one arm count as 1, one by one."""
     params = bw.Thompson().resolve(2, None)
     state = init(params)
-    learn = update_once.bind(params, state, 0, 0.0, 1.0, 0)
+    learn = update_once.bind(params, state, 0, 0.0, 1.0, 0.0)
     out = []
-    for loss in losses:
+    for loss, uniform in zip(losses, np.random.default_rng(seed).random((len(losses), 1)), strict=True):
         before = state.ones[1]
-        learn(params, state, 1, loss, 1.0, 0)
+        *_, memo = pull_once(params, state, uniform, 0, ALL_AWAKE)
+        learn(params, state, 1, loss, 1.0, memo)
         out.append(state.ones[1] - before)
     return np.array(out)
 
@@ -128,9 +129,8 @@ def test_rounding_of_a_constant_loss_is_unbiased_and_independent(loss):
 
 
 def test_rounding_of_first_losses_is_unbiased():
-    # every run begins with the same state: what varies is the loss itself
     losses = np.random.default_rng(4).random(4000)
-    bits = np.array([rounded([loss])[0] for loss in losses])
+    bits = np.array([rounded([loss], seed)[0] for seed, loss in enumerate(losses)])
     assert abs((bits - losses).mean()) < 4 * np.sqrt(1 / 6 / 4000)
     for low in (0.0, 0.25, 0.5, 0.75):
         part = (losses >= low) & (losses < low + 0.25)
@@ -178,7 +178,8 @@ def test_replay_equals_live_play():
         pull, loss = bandit.pull(), float(rng.random())
         bandit.update(pull, loss=loss)
         history.append((pull.arm, loss))
-    trace = bw.replay(bw.Thompson(), n_arms=3, arms=[a for a, _ in history], losses=[x for _, x in history])
+    arms, losses = zip(*history, strict=True)
+    trace = bw.replay(bw.Thompson(), n_arms=3, arms=arms, losses=losses, seed=8)
     assert trace.p[:-1].tolist() == live
 
 

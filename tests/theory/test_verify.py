@@ -13,7 +13,8 @@ import pytest
 import bothworlds as bw
 from accounting import interpreted  # noqa: F401
 from bothworlds.errors import InvalidArgument
-from bothworlds.policies.rates import RUNNING
+from bothworlds.policies.ftrl.rates import CONTINUE, UNUSED, advance_rates, begin_rates
+from bothworlds.policies.ftrl.state import ROUND
 from bothworlds.simplex.growth import growth
 from bothworlds.simplex.regularizers.base import height, potential, reach, rise, slope, spread
 from bothworlds.simplex.regularizers.shannon import entropy_spread
@@ -151,18 +152,31 @@ def test_the_wrong_linear_term_breaks_the_optimal_arms_and_nothing_else():
         assert rows[name].holds, name  # these do not ask for a decreasing ψ
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class FallingRates(bw.FTRL):
-    """γ_t = θ/√log(t + K): falls, against the theorem's condition."""
+class FallingParameters(NamedTuple):
+    horizon: float
+
+
+@begin_rates.register(FallingParameters)
+def _(rate, state):
+    state.rates[:] = 3.0 / math.sqrt(max(1.0, math.log(1.0 + state.rates.size)))
+
+
+@advance_rates.register(FallingParameters)
+def _(rate, state):
+    state.rates[:] = 3.0 / math.sqrt(max(1.0, math.log(1.0 + state.scalars[ROUND] + state.rates.size)))
+    return CONTINUE
+
+
+@dataclasses.dataclass(frozen=True)
+class FallingRates(bw.rates.Rates):
+    """γ_t = 3/√log(t + K): falls, against the theorem's condition."""
 
     def parameters(self, n_arms, horizon):
-        params = super().parameters(n_arms, horizon)
-        rate = params.rate._replace(growing=False, over_log=True, schedule=RUNNING, theta=3.0)
-        return params._replace(rate=rate, log_barrier=1.0)
+        return FallingParameters(UNUSED)
 
 
 def test_falling_rates_break_the_optimal_arms_and_the_penalty():
-    rows = verdicts(FallingRates(bw.LogBarrier(), constants="paper"))
+    rows = verdicts(bw.FTRL(bw.LogBarrier(), rates=FallingRates(), log_barrier=1.0))
     assert not rows["optimal-arms"].holds
     assert not rows["penalty"].holds
     assert rows["decomposition"].holds

@@ -1,47 +1,33 @@
-"""Environments: one file and one line of the table below each."""
+"""Environments: a file each, and a line below; ``class Beta(Environment, name="beta")`` registers itself."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bothworlds import _check
+from bothworlds import _check, _value
 from bothworlds._value import PartError, from_table, to_table
-from bothworlds.environments.base import Environment
-from bothworlds.environments.bernoulli import Bernoulli
-from bothworlds.environments.beta import Beta
-from bothworlds.environments.corrupted import Corrupted
-from bothworlds.environments.delayed import Delayed
-from bothworlds.environments.deterministic_killer import DeterministicKiller
-from bothworlds.environments.discrete import Discrete
-from bothworlds.environments.drifting import Drifting
-from bothworlds.environments.favourite_attack import FavouriteAttack
-from bothworlds.environments.logged import Logged
-from bothworlds.environments.loss_table import LossTable
-from bothworlds.environments.minimax import Minimax
-from bothworlds.environments.python_environment import PythonEnvironment
-from bothworlds.environments.stochastically_constrained import StochasticallyConstrained
-from bothworlds.environments.switching import Switching
-from bothworlds.environments.threshold_adversary import ThresholdAdversary
-from bothworlds.environments.truncated_normal import TruncatedNormal
-from bothworlds.errors import InvalidArgument, StateError
+from bothworlds.environments.base import Environment as Environment
+from bothworlds.environments.bernoulli import Bernoulli as Bernoulli
+from bothworlds.environments.beta import Beta as Beta
+from bothworlds.environments.corrupted import Corrupted as Corrupted
+from bothworlds.environments.delayed import Delayed as Delayed
+from bothworlds.environments.deterministic_killer import DeterministicKiller as DeterministicKiller
+from bothworlds.environments.discrete import Discrete as Discrete
+from bothworlds.environments.drifting import Drifting as Drifting
+from bothworlds.environments.favourite_attack import FavouriteAttack as FavouriteAttack
+from bothworlds.environments.logged import Logged as Logged
+from bothworlds.environments.loss_table import LossTable as LossTable
+from bothworlds.environments.minimax import Minimax as Minimax
+from bothworlds.environments.python_environment import PythonEnvironment as PythonEnvironment
+from bothworlds.environments.stochastically_constrained import (
+    StochasticallyConstrained as StochasticallyConstrained,
+)
+from bothworlds.environments.switching import Switching as Switching
+from bothworlds.environments.threshold_adversary import ThresholdAdversary as ThresholdAdversary
+from bothworlds.environments.truncated_normal import TruncatedNormal as TruncatedNormal
+from bothworlds.errors import StateError
 
-REGISTRY: dict[str, type[Environment]] = {
-    "bernoulli": Bernoulli,
-    "beta": Beta,
-    "truncated-normal": TruncatedNormal,
-    "discrete": Discrete,
-    "minimax": Minimax,
-    "stochastically-constrained": StochasticallyConstrained,
-    "corrupted": Corrupted,
-    "switching": Switching,
-    "drifting": Drifting,
-    "threshold-adversary": ThresholdAdversary,
-    "favourite-attack": FavouriteAttack,
-    "deterministic-killer": DeterministicKiller,
-    "loss-table": LossTable,
-    "logged": Logged,
-    "delayed": Delayed,
-}
+REGISTRY = Environment.registry
 
 
 def names() -> list[str]:
@@ -55,15 +41,13 @@ def get(name: str) -> type[Environment]:
 
 
 def register(name: str, environment: type[Environment]) -> None:
-    """Make an environment of your own known by name, so that studies can name it."""
-    if REGISTRY.get(name, environment) is not environment:
-        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {REGISTRY[name].__name__}")
-    REGISTRY[name] = environment
+    """Make a class known by name that was defined without one."""
+    _value.register(environment, name)
 
 
 def to_dict(environment: Environment) -> dict[str, Any]:
-    """An environment in plain JSON types: its registry name and its fields."""
-    return to_table(environment, REGISTRY, "bothworlds.environments.register")
+    """An environment in plain JSON types: its name and its fields."""
+    return to_table(environment)
 
 
 def from_dict(data: Any) -> Environment:
@@ -75,29 +59,3 @@ def from_dict(data: Any) -> Environment:
     except PartError as error:
         raise StateError(f"the environment {error.kind!r} cannot be restored: {error}") from error
     return built
-
-
-__all__ = [
-    "Bernoulli",
-    "Beta",
-    "Corrupted",
-    "Delayed",
-    "DeterministicKiller",
-    "Discrete",
-    "Drifting",
-    "Environment",
-    "FavouriteAttack",
-    "Logged",
-    "LossTable",
-    "Minimax",
-    "PythonEnvironment",
-    "StochasticallyConstrained",
-    "Switching",
-    "ThresholdAdversary",
-    "TruncatedNormal",
-    "from_dict",
-    "get",
-    "names",
-    "register",
-    "to_dict",
-]

@@ -2,9 +2,9 @@
 
 A *world* is the state of an environment in one replication. In round t the engine calls, in this order,
 ``prepare`` (the world makes up its mind; an adversary may read the policy's distribution, never its draw),
-``loss_of`` for the arm observed, and ``cost_of`` for the arm played. Everything random comes from
-``uniforms``, a row of ``draws`` numbers per round, which is the same for every policy: policies are compared
-on common random numbers.
+``add_to_totals``, ``loss_of`` for the arm observed, and ``cost_of`` for the arm played. Everything random
+comes from ``uniforms``, a row of ``draws`` numbers per round, which is the same for every policy: policies
+are compared on common random numbers.
 
 Regret is Σ_t cost_of(arm played) − benchmark. Where the environment has a fixed best arm with known means,
 the cost is the gap of the arm and the benchmark is 0 (pseudo-regret). Where it has not, the cost is the
@@ -23,17 +23,29 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, generic
 from bothworlds._value import Value
+from bothworlds.environments.delay import AT_ONCE, DelayParameters
 
 
 @dataclass(frozen=True, repr=False)
 class Environment(Value, ABC):
-    """Base class of environments: immutable, comparable, hashable, printable."""
+    """Base class of environments: immutable, comparable, hashable, printable, known by ``name=``."""
+
+    registry: ClassVar[dict[str, type[Any]]] = {}
 
     draws: ClassVar[int] = 1
     """How many uniform random numbers one round consumes."""
 
     regret_kind: ClassVar[str] = "pseudo-regret: sum of the gaps of the arms played"
     """How regret is measured here, in words."""
+
+    made_in_blocks: ClassVar[bool] = False
+    """Are its losses made block by block in Python? Then :meth:`block` makes them."""
+
+    can_end: ClassVar[bool] = False
+    """Can it run out of rounds, as a log does? Then a loss that is not there is NaN."""
+
+    shows_any_arm: ClassVar[bool] = True
+    """Can it show the loss of an arm that is not played?"""
 
     if TYPE_CHECKING:  # a field of some environments, a property of others
 
@@ -44,6 +56,14 @@ class Environment(Value, ABC):
     @abstractmethod
     def parameters(self, horizon: int) -> Any:
         """The ``NamedTuple`` whose type selects the kernels."""
+
+    def block(self, random: np.random.Generator, before: int, last: int) -> Any:
+        """The parameters for rounds before+1 … last, where the world is made in blocks."""
+        raise NotImplementedError
+
+    def delay(self, horizon: int) -> DelayParameters:
+        """How late feedback comes: by default at once."""
+        return AT_ONCE
 
     @property
     def gaps(self) -> FloatArray | None:
@@ -65,10 +85,10 @@ class Environment(Value, ABC):
 
 
 class Totals(NamedTuple):
-    """A world that keeps the losses of this round, and the total of what counts, of every fixed arm."""
+    """A world with the losses (or means) of this round, which it sets; the engine adds them up."""
 
     losses: FloatArray
-    totals: FloatArray
+    cumulative: FloatArray
 
 
 def totals_world(n_arms: int) -> Totals:
@@ -94,6 +114,11 @@ def prepare(env: Any, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -
 
 
 @generic
+def add_to_totals(env: Any, world: Any) -> None:
+    """After ``prepare``: add this round to the totals of every fixed arm, where the world has them."""
+
+
+@generic
 def loss_of(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> float:
     """The loss of an arm in round t."""
     raise NotImplementedError("an environment must register loss_of")
@@ -106,13 +131,19 @@ def cost_of(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> tup
 
 
 def keep_totals(kind: type, n_arms: Callable[[Any], int]) -> None:
-    """Register a parameter type whose ``prepare`` puts losses (or means) into the world and adds them up.
+    """Register a parameter type whose ``prepare`` sets ``world.losses``, the losses (or means) of the round.
 
-    Then playing an arm costs what it has in ``world.losses``, and the benchmark is the smallest total.
+    Then playing an arm costs what it has there, and the benchmark is the smallest total.
     """
     open_world.register(kind)(lambda env: totals_world(n_arms(env)))
+    add_to_totals.register(kind)(_add_losses)
     cost_of.register(kind)(_cost_from_totals)
     benchmark.register(kind)(_smallest_total)
+
+
+def _add_losses(env: Any, world: Totals) -> None:
+    for i in range(world.losses.size):
+        world.cumulative[i] += world.losses[i]
 
 
 def _cost_from_totals(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
@@ -120,9 +151,9 @@ def _cost_from_totals(env: Any, world: Totals, t: int, arm: int, uniforms: Float
 
 
 def _smallest_total(env: Any, world: Totals, t: int) -> tuple[float, float]:
-    smallest = world.totals[0]
-    for i in range(1, world.totals.size):
-        smallest = min(smallest, world.totals[i])
+    smallest = world.cumulative[0]
+    for i in range(1, world.cumulative.size):
+        smallest = min(smallest, world.cumulative[i])
     return float(smallest), float(smallest)
 
 

@@ -23,7 +23,7 @@ class BernoulliParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Bernoulli(Stationary):
+class Bernoulli(Stationary, name="bernoulli"):
     """Bernoulli losses, independent from round to round. (Within a round one uniform decides for all arms.)
 
     Give the mean loss of every arm, or a two-level design: the first ``optimal`` arms have mean

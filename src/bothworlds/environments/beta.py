@@ -25,7 +25,7 @@ class BetaParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Beta(Stationary):
+class Beta(Stationary, name="beta"):
     """Independent Beta losses: arm i has Beta(c·m_i, c·(1−m_i)) with mean m_i and concentration c.
 
     Parameters

@@ -12,6 +12,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.environments.base import (
     Environment,
+    add_to_totals,
     benchmark,
     cost_of,
     loss_of,
@@ -55,7 +56,7 @@ SPENT, TOUCHED = 0, 1
 
 
 @dataclass(frozen=True, repr=False)
-class Corrupted(Environment):
+class Corrupted(Environment, name="corrupted"):
     """Another environment whose losses an adversary changes, within a budget C = Σ_t max_i abs(change).
 
     Strategies, each applied while the budget lasts:
@@ -104,7 +105,8 @@ class Corrupted(Environment):
             raise InvalidArgument(
                 f"base must have at least two optimal arms for strategy='inside', got {self.base!r}"
             )
-        object.__setattr__(self, "draws", self.base.draws)
+        for name in ("draws", "made_in_blocks", "can_end", "shows_any_arm"):
+            object.__setattr__(self, name, getattr(self.base, name))
 
     @property
     def n_arms(self) -> int:
@@ -123,6 +125,10 @@ class Corrupted(Environment):
     def spread(self, horizon: int) -> float:
         """At most twice the budget; 0 with a single optimal arm."""
         return 0.0 if len(self.optimal_arms or ()) == 1 else 2.0 * min(self.budget, horizon)
+
+    def block(self, random: np.random.Generator, before: int, last: int) -> CorruptedParameters:
+        """Those of the base for these rounds, and the adversary's."""
+        return self.parameters(last)._replace(base=self.base.block(random, before, last))
 
     def parameters(self, horizon: int) -> CorruptedParameters:
         """Those of the base, and the adversary's."""
@@ -197,6 +203,11 @@ def _(env: CorruptedParameters, world: CorruptedWorld, t: int, p: FloatArray, un
         world.changes[i] += world.corrupted[i] - world.clean[i]
     scalars[SPENT] += price
     scalars[TOUCHED] = 1.0
+
+
+@add_to_totals.register(CorruptedParameters)
+def _(env: CorruptedParameters, world: CorruptedWorld) -> None:
+    add_to_totals(env.base, world.base)
 
 
 @loss_of.register(CorruptedParameters)

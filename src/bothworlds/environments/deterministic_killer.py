@@ -17,7 +17,7 @@ class KillerParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class DeterministicKiller(Adversary):
+class DeterministicKiller(Adversary, name="deterministic-killer"):
     """Loss 1 for an arm that is played for certain, 0 for all others.
 
     Against a deterministic policy this is an oblivious sequence, found by simulating the policy, on which it
@@ -34,7 +34,6 @@ class DeterministicKiller(Adversary):
 def _(env: KillerParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
     for i in range(env.n_arms):
         world.losses[i] = 1.0 if p[i] >= 1.0 - 1e-9 else 0.0
-        world.totals[i] += world.losses[i]
 
 
 reads_the_distribution(KillerParameters)

@@ -25,7 +25,7 @@ class DiscreteParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Discrete(Stationary):
+class Discrete(Stationary, name="discrete"):
     """Independent losses that take finitely many values.
 
     Parameters

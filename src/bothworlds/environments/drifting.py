@@ -22,7 +22,7 @@ class DriftingParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Drifting(Environment):
+class Drifting(Environment, name="drifting"):
     """Bernoulli losses whose means swing: arm i has mean level + amplitude·sin(2π(t/period + i/K)).
 
     Every arm is the best one for the K-th part of each period.
@@ -54,7 +54,6 @@ def _(env: DriftingParameters, world: Totals, t: int, p: FloatArray, uniforms: F
     for i in range(env.n_arms):
         phase = t / env.period + i / env.n_arms
         world.losses[i] = env.level + env.amplitude * math.sin(2.0 * math.pi * phase)
-        world.totals[i] += world.losses[i]
 
 
 draws_from_its_means(DriftingParameters)

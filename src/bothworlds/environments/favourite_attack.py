@@ -17,7 +17,7 @@ class FavouriteParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class FavouriteAttack(Adversary):
+class FavouriteAttack(Adversary, name="favourite-attack"):
     """Loss 1 for the arm with the largest probability (the first of them), 0 for all others."""
 
     def parameters(self, horizon: int) -> FavouriteParameters:
@@ -33,7 +33,6 @@ def _(env: FavouriteParameters, world: Totals, t: int, p: FloatArray, uniforms: 
             favourite = i
     for i in range(env.n_arms):
         world.losses[i] = 1.0 if i == favourite else 0.0
-        world.totals[i] += world.losses[i]
 
 
 reads_the_distribution(FavouriteParameters)

@@ -42,7 +42,7 @@ COLUMNS = ("action", "reward", "propensity")  # of a log in a file
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Logged(Environment):
+class Logged(Environment, name="logged"):
     """Replay of logged decisions by rejection sampling, unbiased for every policy, adaptive or not.
 
     Each row of the log is an action, its reward, and the probability with which the logger took it. In every
@@ -73,6 +73,8 @@ class Logged(Environment):
     n_arms: int = 0
 
     draws: ClassVar[int] = 2
+    can_end: ClassVar[bool] = True
+    shows_any_arm: ClassVar[bool] = False
     regret_kind: ClassVar[str] = (
         "estimated: sum of the estimated gaps of the arms played (self-normalised inverse-propensity "
         "estimates over the whole log)"

@@ -17,7 +17,7 @@ from bothworlds.errors import InvalidArgument
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class LossTable(Environment):
+class LossTable(Environment, name="loss-table"):
     """Any oblivious adversary: row t of a table holds the losses of round t.
 
     Parameters

@@ -11,7 +11,7 @@ from bothworlds.environments.bernoulli import Bernoulli, BernoulliParameters
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Minimax(Environment):
+class Minimax(Environment, name="minimax"):
     """The hardest iid world for its horizon: one best arm, better by min(¼, √(K/T)), Bernoulli losses.
 
     No policy has regret below a constant times √(KT) on all such worlds (Auer et al. 2002); for a minimax

@@ -36,17 +36,18 @@ class PythonEnvironment(Environment):
 
     regret_kind = REGRET
     draws = 0
+    made_in_blocks = True
 
     @abstractmethod
     def losses(self, random: np.random.Generator, start: int, stop: int) -> ArrayLike:
         """The losses of rounds start+1 … stop."""
 
-    def block(self, random: np.random.Generator, start: int, stop: int) -> TableParameters:
+    def block(self, random: np.random.Generator, before: int, last: int) -> TableParameters:
         """The losses of a block, checked."""
-        table = check_table("losses", self.losses(random, start, stop), self.n_arms, first_row=start)
-        if len(table) != stop - start:
-            raise InvalidArgument(f"losses must hold {counted(stop - start, 'round')}, got {len(table)}")
-        return TableParameters(table, start)
+        table = check_table("losses", self.losses(random, before, last), self.n_arms, first_row=before)
+        if len(table) != last - before:
+            raise InvalidArgument(f"losses must hold {counted(last - before, 'round')}, got {len(table)}")
+        return TableParameters(table, before)
 
     def parameters(self, horizon: int) -> TableParameters:
         """An empty table; the engine asks for blocks."""

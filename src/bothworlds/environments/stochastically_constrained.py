@@ -31,7 +31,7 @@ END, LENGTH, LEVEL = 0, 1, 2
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class StochasticallyConstrained(Environment):
+class StochasticallyConstrained(Environment, name="stochastically-constrained"):
     """Bernoulli losses whose means jump between (0, Δ) and (1−Δ, 1), in phases that grow exponentially.
 
     The first ``optimal`` arms are better by Δ in every single round, but all means move together: in phases

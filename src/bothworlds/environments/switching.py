@@ -22,7 +22,7 @@ class SwitchingParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Switching(Environment):
+class Switching(Environment, name="switching"):
     """Bernoulli losses with a best arm that moves on to the next arm every ``period`` rounds.
 
     The best arm has mean (1−gap)/2, the others (1+gap)/2. ``period=None`` means one single switch, in the
@@ -51,7 +51,6 @@ def _(env: SwitchingParameters, world: Totals, t: int, p: FloatArray, uniforms: 
     best = ((t - 1) // env.period) % env.n_arms
     for i in range(env.n_arms):
         world.losses[i] = env.best if i == best else env.other
-        world.totals[i] += world.losses[i]
 
 
 draws_from_its_means(SwitchingParameters)

@@ -59,7 +59,6 @@ class TableParameters(NamedTuple):
 def _(env: TableParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
     for i in range(world.losses.size):
         world.losses[i] = env.table[t - 1 - env.before, i]
-        world.totals[i] += world.losses[i]
 
 
 @loss_of.register(TableParameters)

@@ -17,7 +17,7 @@ class ThresholdParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ThresholdAdversary(Adversary):
+class ThresholdAdversary(Adversary, name="threshold-adversary"):
     """Loss 1 for every arm with probability of at least 1/K, else 0: what the policy leans to is punished.
 
     "At least", so that a policy that starts uniform does not stay so for ever, untouched.
@@ -33,7 +33,6 @@ def _(env: ThresholdParameters, world: Totals, t: int, p: FloatArray, uniforms: 
     for i in range(env.n_arms):
         # what falls short of 1/K only by rounding does not
         world.losses[i] = 1.0 if p[i] * env.n_arms >= 1.0 - 1e-9 else 0.0
-        world.totals[i] += world.losses[i]
 
 
 reads_the_distribution(ThresholdParameters)

@@ -25,7 +25,7 @@ class TruncatedNormalParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class TruncatedNormal(Stationary):
+class TruncatedNormal(Stationary, name="truncated-normal"):
     """Independent losses from normal distributions restricted to [0, 1].
 
     Parameters

@@ -20,7 +20,8 @@ from bothworlds.experiments.shapes import data_fields, shapes
 from bothworlds.experiments.size import LIMIT, Table
 from bothworlds.experiments.sweep import Names, Variant, count, expand
 from bothworlds.experiments.unfold import written
-from bothworlds.simulation.run import check_pair, require_environment
+from bothworlds.simulation.job import check_pair
+from bothworlds.simulation.run import require_environment
 
 # parts with which any number around them can be tried
 STAND_INS: dict[str, dict[str, Any]] = {

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from bothworlds import environments, policies
 from bothworlds._value import key_of, settings
 from bothworlds.environments import Environment
-from bothworlds.policies import Policy, estimators
-from bothworlds.policies.estimators import Estimator
-from bothworlds.simplex import regularizers
+from bothworlds.policies import Policy
+from bothworlds.policies.ftrl.estimators import Estimator
+from bothworlds.policies.ftrl.predictions import Predictions
+from bothworlds.policies.ftrl.rates import Rates
 from bothworlds.simplex.regularizers import Regularizer
 
 AS_WRITTEN = 99  # the depth of a field that takes any value: no list is deep enough to be a sweep of it
@@ -29,10 +29,12 @@ class Family(NamedTuple):
 
 
 FAMILIES = {
-    "policy": Family(Policy, policies.REGISTRY),
-    "environment": Family(Environment, environments.REGISTRY),
-    "regularizer": Family(Regularizer, regularizers.REGISTRY),
-    "estimator": Family(Estimator, estimators.REGISTRY),
+    "policy": Family(Policy, Policy.registry),
+    "environment": Family(Environment, Environment.registry),
+    "regularizer": Family(Regularizer, Regularizer.registry),
+    "rates": Family(Rates, Rates.registry),
+    "estimator": Family(Estimator, Estimator.registry),
+    "predictions": Family(Predictions, Predictions.registry),
 }
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, init, update
+from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, memo_of, step
 from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
-from bothworlds.policies.drawn import EPOCH, register_drawn
 from bothworlds.simplex.kernel import CONVERGED
 
 MULTIPLIERS = {"theory": 1024.0, "practical": 1.0}
@@ -40,12 +39,12 @@ class BARBARState(NamedTuple):
     """The number of epochs completed, and of the rounds left in this one."""
 
 
-LEFT = 1
+EPOCH, LEFT = range(2)
 N_SCALARS = 2
 
 
 @dataclass(frozen=True, repr=False)
-class BARBAR(Policy):
+class BARBAR(Policy, name="barbar"):
     """BARBAR of Gupta, Koren and Talwar, for stochastic losses of which some are corrupted. Needs T.
 
     Gains are g = 1 − ℓ. With Δ_i = 1 at first, epoch m = 1, 2, … lasts N = Σ n_i rounds,
@@ -87,7 +86,12 @@ class BARBAR(Policy):
         return BARBARParameters(MULTIPLIERS[self.constants] * math.log(inside), n_arms)
 
 
-register_drawn(BARBARParameters, weighted=False)
+draws_from_its_p(BARBARParameters, weighs_losses=False)
+
+
+@memo_of.register(BARBARParameters)
+def _(params: BARBARParameters, state: BARBARState, arm: int, uniforms: FloatArray) -> float:
+    return float(state.scalars[EPOCH])
 
 
 @init.register(BARBARParameters)
@@ -111,15 +115,18 @@ def begin(params: BARBARParameters, state: BARBARState) -> None:
     state.scalars[LEFT] = total
 
 
-@update.register(BARBARParameters)
+@learn.register(BARBARParameters)
 def _(
-    params: BARBARParameters, state: BARBARState, observe: int, loss: float, weight: float, epoch: int
-) -> int:
+    params: BARBARParameters, state: BARBARState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    if memo == state.scalars[EPOCH]:  # else the sums belong to another epoch by now
+        state.sums[arm] += 1.0 - loss
+        state.scalars[LEFT] -= 1.0
+
+
+@step.register(BARBARParameters)
+def _(params: BARBARParameters, state: BARBARState) -> int:
     scalars = state.scalars
-    if epoch != int(scalars[EPOCH]):
-        return CONVERGED  # the sums belong to another epoch by now
-    state.sums[observe] += 1.0 - loss
-    scalars[LEFT] -= 1.0
     if scalars[LEFT] > 0.0:
         return CONVERGED
     scalars[EPOCH] += 1.0

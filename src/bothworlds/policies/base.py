@@ -2,10 +2,22 @@
 
 A policy of the public face (``FTRL(...)``, ``UCB1()``) is a frozen dataclass. Once the number of arms and
 the horizon are known it becomes a ``NamedTuple`` of numbers, whose type selects the kernels below. All
-state is in a second ``NamedTuple``, of arrays, that ``update`` changes in place; ``act`` only reads it.
+state is in a second ``NamedTuple``, of arrays, that kernels change in place.
 
-``update`` does all the learning, so a policy is a function of the feedback in its order of arrival:
-pulls without feedback do not move it, and the distribution in force can be read at any time.
+A round, as ``Bandit``, ``simulate``, ``replay`` and ``theory`` play it::
+
+    before_draw(params, state, outstanding, awake)    for policies that ask (few do)
+    arm    = act(params, state, uniforms)             what is played
+    shown  = observe(params, state, arm, uniforms)    whose loss is shown: that arm, unless decoupled
+    weight = weight_of(params, state, shown)          the probability with which it was to be shown
+    memo   = memo_of(params, state, shown, uniforms)  what the policy wants back with the loss
+    …                                                 now, later, or never
+    learn(params, state, shown, loss, weight, memo)   once for each observation of the round
+    step(params, state)                               the round has ended: rates, distribution
+
+``learn`` and ``step`` do all the learning, so a policy is a function of its feedback in the order of
+arrival: pulls without feedback do not move it (unless it registers ``before_draw``), and the distribution
+in force can be read at any time. Weight and memo are fixed at the draw and travel with the pull.
 """
 
 from __future__ import annotations
@@ -15,19 +27,30 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from bothworlds import _check
 from bothworlds._jit import FloatArray, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgument
+from bothworlds.simplex.kernel import CONVERGED
 
 
 @dataclass(frozen=True, repr=False)
 class Policy(Value, ABC):
-    """Base class of policies: immutable, comparable, hashable, printable."""
+    """Base class of policies: immutable, comparable, hashable, printable, known by ``name=``."""
+
+    registry: ClassVar[dict[str, type[Any]]] = {}
 
     draws: ClassVar[int] = 1
     """How many uniform random numbers one pull consumes."""
+
+    decoupled: ClassVar[bool] = False
+    """Does a pull show the loss of another arm than the one it plays?"""
+
+    accountable: ClassVar[bool] = False
+    """Does it minimize estimated losses plus regularizer, which ``bw.theory.account`` can take apart?"""
 
     @abstractmethod
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
@@ -42,7 +65,7 @@ class Policy(Value, ABC):
         return self.parameters(n_arms, horizon)
 
 
-# --- the kernels of a policy ----------------------------------------------------------------------------
+# --- the kernels that every policy has ------------------------------------------------------------------
 
 
 @generic
@@ -52,19 +75,25 @@ def init(params: Any) -> Any:
 
 
 @generic
-def act(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
-    """Draw: (arm to play, arm to observe, probability of playing it, weight of the observation, epoch).
-
-    The weight is the probability with which the observed arm is observed; ``update`` wants it back, with
-    the epoch. A probability that is dear to compute may be NaN: ``distribution`` knows it. Changes nothing.
-    """
+def act(params: Any, state: Any, uniforms: FloatArray) -> int:
+    """Draw the arm to play. Changes nothing."""
     raise NotImplementedError("a policy must register act")
 
 
 @generic
-def update(params: Any, state: Any, observe: int, loss: float, weight: float, epoch: int) -> int:
-    """Learn the loss of an observed arm, in place. Returns the status of the solver (0: converged)."""
-    raise NotImplementedError("a policy must register update")
+def weight_of(params: Any, state: Any, arm: int) -> float:
+    """The probability with which ``arm`` is shown in this round.
+
+    There is no default: live play and replay both take it from here. It may be NaN for a policy that cannot
+    say cheaply and whose ``learn`` does not divide by it (see ``weighs``); then ``distribution`` knows.
+    """
+    raise NotImplementedError("a policy must register weight_of")
+
+
+@generic
+def learn(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
+    """Take in the loss of an observed arm, with the weight and the memo of its draw."""
+    raise NotImplementedError("a policy must register learn")
 
 
 @generic
@@ -73,10 +102,47 @@ def distribution(params: Any, state: Any, out: FloatArray) -> None:
     raise NotImplementedError("a policy must register distribution")
 
 
+# --- the kernels that some policies have ----------------------------------------------------------------
+
+
 @generic
-def observation_weight(params: Any, state: Any, arm: int) -> tuple[float, int]:
-    """The weight and epoch that ``act`` would return had it drawn ``arm`` for observation."""
-    return 1.0, 0
+def step(params: Any, state: Any) -> int:
+    """End a round after its observations; return the status of the solver (0: converged).
+
+    By default there is nothing to do. Must change nothing if all observations of the round were outdated.
+    """
+    return CONVERGED
+
+
+@generic
+def observe(params: Any, state: Any, arm: int, uniforms: FloatArray) -> int:
+    """The arm whose loss is shown when ``arm`` is played: that arm, unless the policy is decoupled."""
+    return arm
+
+
+@generic
+def memo_of(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
+    """A number that ``learn`` wants back with the loss of ``arm``.
+
+    For instance the number of restarts before the draw, so that what was drawn earlier can be told, or
+    randomness for learning, which is drawn with the pull: there is none later.
+    """
+    return 0.0
+
+
+@generic
+def weighs(params: Any) -> bool:
+    """Does ``learn`` divide by the weight? If not, any history can be replayed, impossible arms included."""
+    return True
+
+
+@generic
+def before_draw(params: Any, state: Any, outstanding: int, awake: FloatArray) -> None:
+    """Take note of what is known before a draw: the only kernel that may change a policy without feedback.
+
+    ``outstanding`` is the number of pulls whose feedback has not come; ``awake`` holds 1 for arms that can
+    be played and 0 for others, or nothing where all can.
+    """
 
 
 @generic(allocates=True)
@@ -86,9 +152,12 @@ def inspect(params: Any, state: Any, out_rates: FloatArray, out_estimates: Float
     out_estimates[:] = math.nan
 
 
+# --- drawing --------------------------------------------------------------------------------------------
+
+
 @kernel
 def draw(p: FloatArray, uniform: float) -> int:
-    """The arm at the quantile ``uniform`` of the (unnormalised) distribution ``p``; never one with p = 0."""
+    """The arm at the quantile ``uniform`` of the (unnormalized) distribution ``p``; never one with p = 0."""
     return find(p, uniform * sum_of(p))
 
 
@@ -140,25 +209,91 @@ def find(p: FloatArray, target: float) -> int:
     return last
 
 
+@kernel(inline=True)
+def pull(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float, float]:
+    """The arm that is played, the arm that is shown, its weight, and the memo."""
+    arm = act(params, state, uniforms)
+    shown = observe(params, state, arm, uniforms)
+    return arm, shown, weight_of(params, state, shown), memo_of(params, state, shown, uniforms)
+
+
+@kernel
+def act_among(
+    params: Any, state: Any, uniforms: FloatArray, awake: FloatArray, p: FloatArray
+) -> tuple[int, float]:
+    """Draw among the arms that are awake; return the arm and the probability it had.
+
+    The distribution in force, conditioned on them: for every policy in the same way, after its solve. ``p``
+    gets that distribution. If the policy gives none of them any probability, each has the same.
+    """
+    distribution(params, state, p)
+    total = 0.0
+    count = 0.0
+    for i in range(p.size):
+        p[i] *= awake[i]
+        total += p[i]
+        count += awake[i]
+    for i in range(p.size):
+        p[i] = p[i] / total if total > 0.0 else awake[i] / count
+    arm = find(p, uniforms[0] * sum_of(p))
+    return arm, p[arm]
+
+
+def draws_from_its_p(kind: type, *, weighs_losses: bool = True) -> None:
+    """Register act, weight_of and distribution of a policy whose state holds its distribution as ``p``.
+
+    ``weighs_losses=False`` for one whose ``learn`` does not divide by the weight: then any history can be
+    replayed.
+    """
+    act.register(kind)(_draw_from_p)
+    weight_of.register(kind)(_weight_in_p)
+    distribution.register(kind)(_copy_p)
+    if not weighs_losses:
+        weighs.register(kind)(_no)
+
+
+def _draw_from_p(params: Any, state: Any, uniforms: FloatArray) -> int:
+    return draw(state.p, uniforms[0])
+
+
+def _weight_in_p(params: Any, state: Any, arm: int) -> float:
+    return state.p[arm]  # type: ignore[no-any-return]
+
+
+def _copy_p(params: Any, state: Any, out: FloatArray) -> None:
+    copy(state.p, out)
+
+
+def _no(params: Any) -> bool:
+    return False
+
+
 # --- called from Python, one pull at a time -------------------------------------------------------------
 
 
 @entry
-def act_once(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
-    """One draw."""
-    return act(params, state, uniforms)
+def pull_once(
+    params: Any, state: Any, uniforms: FloatArray, outstanding: int, awake: FloatArray
+) -> tuple[int, int, float, float]:
+    """One draw, with what is known before it."""
+    before_draw(params, state, outstanding, awake)
+    return pull(params, state, uniforms)
 
 
 @entry
-def update_once(params: Any, state: Any, observe: int, loss: float, weight: float, epoch: int) -> int:
-    """One lesson."""
-    return update(params, state, observe, loss, weight, epoch)
+def update_once(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> int:
+    """A round with one observation."""
+    learn(params, state, arm, loss, weight, memo)
+    return step(params, state)
 
 
 @entry
 def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
     """The distribution in force."""
     distribution(params, state, out)
+
+
+ALL_AWAKE: FloatArray = np.empty(0)
 
 
 def require_policy(policy: Any, name: str = "policy") -> Policy:

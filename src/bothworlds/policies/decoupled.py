@@ -17,16 +17,21 @@ from bothworlds.policies.base import (
     find,
     init,
     inspect,
-    observation_weight,
+    learn,
+    memo_of,
+    observe,
+    step,
     sum_of,
-    update,
+    weight_of,
 )
-from bothworlds.policies.ftrl import FTRL
-from bothworlds.policies.ftrl_kernel import FTRLParameters
-from bothworlds.policies.ftrl_state import EPOCH, FTRLState
-from bothworlds.policies.many.state import MANY_ARMS
-from bothworlds.policies.many.tsallis import ManyArmsParameters
-from bothworlds.simplex.regularizers import Tsallis
+from bothworlds.policies.ftrl.aliases import exponential_weights
+from bothworlds.policies.ftrl.ftrl import FTRL
+from bothworlds.policies.ftrl.kernel import FTRLParameters
+from bothworlds.policies.ftrl.many.state import MANY_ARMS
+from bothworlds.policies.ftrl.many.tsallis import ManyArmsParameters
+from bothworlds.policies.ftrl.rates import RootRate
+from bothworlds.policies.ftrl.state import FTRLState
+from bothworlds.simplex.regularizers import Shannon, Tsallis
 from bothworlds.simplex.steps import MULTIPLIER, TOTAL, TwoThirdsTsallisStep
 
 BETA = 2.0 / 3.0
@@ -47,7 +52,7 @@ class DecoupledState(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class DecoupledTsallisINF(Policy):
+class DecoupledTsallisINF(Policy, name="decoupled-tsallis-inf"):
     """Decoupled-Tsallis-INF of Rouyer and Seldin, as analysed in Section 3 of Jin, Liu and Luo (2023).
 
     For problems in which each round plays one arm and shows the loss of another. ``pull.arm`` is drawn
@@ -65,6 +70,8 @@ class DecoupledTsallisINF(Policy):
     """
 
     draws: ClassVar[int] = 2
+    decoupled: ClassVar[bool] = True
+    accountable: ClassVar[bool] = True
 
     scale: Literal["paper", "original"] = "paper"
 
@@ -74,8 +81,8 @@ class DecoupledTsallisINF(Policy):
     def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters:
         """The FTRL inside, and the exploration power 1 − β/2 = ⅔."""
         theta = (1.0 if self.scale == "paper" else 0.75) * n_arms ** (1.0 / 6.0)
-        ftrl = FTRL(Tsallis(BETA), log_barrier=0.0, theta=theta, alpha=0.5)
-        return DecoupledParameters(ftrl.parameters(n_arms, horizon), 1.0 - BETA / 2.0)
+        ftrl = FTRL(Tsallis(BETA), rates=RootRate(theta)).parameters(n_arms, horizon)
+        return DecoupledParameters(ftrl, 1.0 - BETA / 2.0)
 
     def resolve(self, n_arms: int, horizon: int | None) -> Any:
         """The parameters, or for many arms those of a machine with the same distributions."""
@@ -84,6 +91,35 @@ class DecoupledTsallisINF(Policy):
             return params
         theta = params.ftrl.rate.theta  # p ∝ (L − x)^−3, so that p^⅔ ∝ (L − x)^−2
         return ManyArmsParameters(power=3, explore=2, theta=theta, growing=True, n_arms=n_arms)
+
+
+@dataclass(frozen=True, repr=False)
+class Avner(Policy, name="avner"):
+    """Decoupled exponential weights: play from p ∝ exp(−η_t·L), observe from q with q_i ∝ √p_i.
+
+    For problems in which each round plays one arm and shows the loss of another: ``pull.arm`` is to be
+    played, ``pull.observe`` is the arm whose loss ``update`` wants. η_t = √(log K/(tK)) and
+    ℓ̂_i = 1[observed i]·ℓ_i/q_i. Regret O(√(TK log K)) against any adversary.
+
+    This is the form for losses; the original is for gains. That q is the right one can be seen from the
+    stability term Σ_i p_i·E[ℓ̂_i²] ≤ Σ_i p_i/q_i, which over distributions q is least at q ∝ √p, where it is
+    (Σ_i √p_i)² ≤ K. So the bound, and the best rate, are those of EXP3, and smaller when p is concentrated.
+
+    References
+    ----------
+    O. Avner, S. Mannor, O. Shamir: Decoupling Exploration and Exploitation in Multi-Armed Bandits. ICML 2012.
+    C. Rouyer, Y. Seldin: Tsallis-INF for Decoupled Exploration and Exploitation in Multi-armed Bandits.
+    COLT 2020.
+    """
+
+    draws: ClassVar[int] = 2
+    decoupled: ClassVar[bool] = True
+    accountable: ClassVar[bool] = True
+
+    def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters:
+        """EXP3 inside, and the exploration power ½; the horizon plays no part."""
+        ftrl = FTRL(Shannon(), rates=exponential_weights(n_arms)).parameters(n_arms, horizon)
+        return DecoupledParameters(ftrl, 0.5)
 
 
 @init.register(DecoupledParameters)
@@ -95,26 +131,35 @@ def _(params: DecoupledParameters) -> DecoupledState:
 
 
 @act.register(DecoupledParameters)
+def _(params: DecoupledParameters, state: DecoupledState, uniforms: FloatArray) -> int:
+    return find(state.ftrl.p, uniforms[0] * state.ftrl.carried[TOTAL])
+
+
+@observe.register(DecoupledParameters)
+def _(params: DecoupledParameters, state: DecoupledState, arm: int, uniforms: FloatArray) -> int:
+    return find(state.explore, uniforms[1] * sum_of(state.explore))
+
+
+@weight_of.register(DecoupledParameters)
+def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> float:
+    return float(state.explore[arm] / sum_of(state.explore))
+
+
+@memo_of.register(DecoupledParameters)
+def _(params: DecoupledParameters, state: DecoupledState, arm: int, uniforms: FloatArray) -> float:
+    return memo_of(params.ftrl, state.ftrl, arm, uniforms)
+
+
+@learn.register(DecoupledParameters)
 def _(
-    params: DecoupledParameters, state: DecoupledState, uniforms: FloatArray
-) -> tuple[int, int, float, float, int]:
-    arm = find(state.ftrl.p, uniforms[0] * state.ftrl.carried[TOTAL])
-    total = sum_of(state.explore)
-    observe = find(state.explore, uniforms[1] * total)
-    weight = state.explore[observe] / total
-    return arm, observe, state.ftrl.p[arm], weight, int(state.ftrl.scalars[EPOCH])
+    params: DecoupledParameters, state: DecoupledState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    learn(params.ftrl, state.ftrl, arm, loss, weight, memo)
 
 
-@observation_weight.register(DecoupledParameters)
-def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> tuple[float, int]:
-    return state.explore[arm] / sum_of(state.explore), int(state.ftrl.scalars[EPOCH])
-
-
-@update.register(DecoupledParameters)
-def _(
-    params: DecoupledParameters, state: DecoupledState, observe: int, loss: float, weight: float, epoch: int
-) -> int:
-    status = update(params.ftrl, state.ftrl, observe, loss, weight, epoch)
+@step.register(DecoupledParameters)
+def _(params: DecoupledParameters, state: DecoupledState) -> int:
+    status = step(params.ftrl, state.ftrl)
     explore(params.ftrl.step, state, params.power)
     return status
 

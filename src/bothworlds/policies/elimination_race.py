@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, act, distribution, draw, init, observation_weight, update
+from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, memo_of, step
 from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
-from bothworlds.policies.drawn import read_p
-from bothworlds.policies.rates import log_horizon
-from bothworlds.rng import ENTROPY as FIRST_ENTROPY
-from bothworlds.rng import absorb
+from bothworlds.policies.ftrl.rates import log_horizon
+from bothworlds.rng import expand
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -37,17 +35,10 @@ class RaceState(NamedTuple):
     """The arm that each layer would play."""
     p: FloatArray
     """The distribution of the arm over the choice of the layer."""
-    scalars: FloatArray
-    """The single numbers below."""
-
-
-ROUND = 0  # number of updates
-ENTROPY = 1  # where the choice of the layer, given the arm, takes its randomness from
-N_SCALARS = 2
 
 
 @dataclass(frozen=True, repr=False)
-class EliminationRace(Policy):
+class EliminationRace(Policy, name="elimination-race"):
     """The multi-layer active arm elimination race of Lykouris, Mirrokni and Paes Leme. Needs the horizon T.
 
     For stochastic losses of which some are corrupted. There are ⌈log2 T⌉ layers, all with all arms at first.
@@ -67,8 +58,8 @@ class EliminationRace(Policy):
     code, not against the paper's own text. log T counts as at least 1.
 
     The published algorithm draws the layer, which fixes the arm. Here the arm is drawn from the distribution
-    that results, and the layer from its distribution given the arm: the same law. The layer takes its
-    randomness from a chain of hashes over all feedback so far, so that a history can be replayed.
+    that results, and then, by another number of the same pull, the layer from its distribution given the
+    arm: layer and arm have the same joint law, and the probability of the arm is known.
 
     Parameters
     ----------
@@ -96,9 +87,7 @@ class EliminationRace(Policy):
 def _(params: RaceParameters) -> RaceState:
     n, layers = params.n_arms, params.n_layers
     size = layers * n
-    scalars = np.zeros(N_SCALARS)
-    scalars[ENTROPY] = FIRST_ENTROPY
-    state = RaceState(np.zeros(size), np.zeros(size), np.ones(size), np.zeros(layers), np.zeros(n), scalars)
+    state = RaceState(np.zeros(size), np.zeros(size), np.ones(size), np.zeros(layers), np.zeros(n))
     prepare(params, state)
     return state
 
@@ -135,18 +124,14 @@ def prepare(params: RaceParameters, state: RaceState) -> None:
         state.p[following] += layer_probability(params, layer)
 
 
-@act.register(RaceParameters)
-def _(params: RaceParameters, state: RaceState, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
-    arm = draw(state.p, uniforms[0])
-    weight, layer = observation_weight(params, state, arm)
-    return arm, arm, state.p[arm], weight, layer
+draws_from_its_p(RaceParameters, weighs_losses=False)
 
 
-@observation_weight.register(RaceParameters)
-def _(params: RaceParameters, state: RaceState, arm: int) -> tuple[float, int]:
-    # The layer, given the arm, travels as the epoch. An arm that no layer plays may come from any layer.
+@memo_of.register(RaceParameters)
+def _(params: RaceParameters, state: RaceState, arm: int, uniforms: FloatArray) -> float:
+    # The layer, given the arm. An arm that no layer plays (in a replay) may come from any layer.
     forced = state.p[arm] == 0.0
-    target = state.scalars[ENTROPY] * (1.0 if forced else state.p[arm])
+    target = expand(uniforms[0], 0) * (1.0 if forced else state.p[arm])
     reached = 0.0
     chosen = 0
     for layer in range(params.n_layers):
@@ -155,21 +140,22 @@ def _(params: RaceParameters, state: RaceState, arm: int) -> tuple[float, int]:
             chosen = layer
             if reached > target:
                 break
-    return 1.0, chosen
+    return float(chosen)
 
 
-@update.register(RaceParameters)
-def _(params: RaceParameters, state: RaceState, observe: int, loss: float, weight: float, epoch: int) -> int:
-    scalars = state.scalars
-    event = int(scalars[ROUND]) * params.n_arms + observe
-    scalars[ENTROPY] = absorb(scalars[ENTROPY], event, loss)
-    scalars[ROUND] += 1.0
-    if epoch >= params.n_layers or least_played(params, state, epoch) < 0:
-        return CONVERGED  # a layer without arms learns nothing
-    at = epoch * params.n_arms + observe
+@learn.register(RaceParameters)
+def _(params: RaceParameters, state: RaceState, arm: int, loss: float, weight: float, memo: float) -> None:
+    layer = int(memo)
+    if layer >= params.n_layers or least_played(params, state, layer) < 0:
+        return  # a layer without arms learns nothing
+    at = layer * params.n_arms + arm
     state.counts[at] += 1.0
     state.sums[at] += loss
-    eliminate(params, state, epoch)
+    eliminate(params, state, layer)
+
+
+@step.register(RaceParameters)
+def _(params: RaceParameters, state: RaceState) -> int:
     prepare(params, state)
     return CONVERGED
 
@@ -193,6 +179,3 @@ def eliminate(params: RaceParameters, state: RaceState, layer: int) -> None:
             if state.sums[at] / state.counts[at] - math.sqrt(ratio) - ratio > smallest:
                 for lower in range(layer + 1):
                     state.active[lower * params.n_arms + i] = 0.0
-
-
-distribution.register(RaceParameters)(read_p)

@@ -10,8 +10,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, init, update
-from bothworlds.policies.drawn import register_drawn
+from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -29,11 +28,10 @@ class EpsilonGreedyState(NamedTuple):
     counts: FloatArray
     sums: FloatArray
     p: FloatArray
-    scalars: FloatArray
 
 
 @dataclass(frozen=True, repr=False)
-class EpsilonGreedy(Policy):
+class EpsilonGreedy(Policy, name="epsilon-greedy"):
     """ε-greedy: p_i = ε_t/K + (1 − ε_t)·1[i is the arm with the smallest mean loss so far].
 
     An arm not yet seen counts as the best; of equals the first is taken. With ``epsilon=None``
@@ -77,13 +75,13 @@ class EpsilonGreedy(Policy):
         return EpsilonGreedyParameters(math.nan if self.epsilon is None else self.epsilon, self.c, n_arms)
 
 
-register_drawn(EpsilonGreedyParameters, weighted=False)
+draws_from_its_p(EpsilonGreedyParameters, weighs_losses=False)
 
 
 @init.register(EpsilonGreedyParameters)
 def _(params: EpsilonGreedyParameters) -> EpsilonGreedyState:
     n = params.n_arms
-    state = EpsilonGreedyState(np.zeros(n), np.zeros(n), np.empty(n), np.zeros(1))
+    state = EpsilonGreedyState(np.zeros(n), np.zeros(n), np.empty(n))
     mix(params, state)
     return state
 
@@ -107,16 +105,20 @@ def mix(params: EpsilonGreedyParameters, state: EpsilonGreedyState) -> None:
     state.p[best] += 1.0 - epsilon
 
 
-@update.register(EpsilonGreedyParameters)
+@learn.register(EpsilonGreedyParameters)
 def _(
     params: EpsilonGreedyParameters,
     state: EpsilonGreedyState,
-    observe: int,
+    arm: int,
     loss: float,
     weight: float,
-    epoch: int,
-) -> int:
-    state.counts[observe] += 1.0
-    state.sums[observe] += loss
+    memo: float,
+) -> None:
+    state.counts[arm] += 1.0
+    state.sums[arm] += loss
+
+
+@step.register(EpsilonGreedyParameters)
+def _(params: EpsilonGreedyParameters, state: EpsilonGreedyState) -> int:
     mix(params, state)
     return CONVERGED

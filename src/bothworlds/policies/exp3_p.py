@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, init, inspect, update
+from bothworlds.policies.base import Policy, draws_from_its_p, init, inspect, learn, step
 from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
-from bothworlds.policies.drawn import register_drawn
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -32,12 +31,12 @@ class EXP3PState(NamedTuple):
     scalars: FloatArray
 
 
-ROUND = 1  # number of updates; scalars[0] is the epoch, always 0
+ROUND = 1  # number of losses seen; at 0 there is nothing, which states of version 0.1 have too
 N_SCALARS = 2
 
 
 @dataclass(frozen=True, repr=False)
-class EXP3P(Policy):
+class EXP3P(Policy, name="exp3-p"):
     """EXP3.P of Auer et al., with the constants of Bubeck and Cesa-Bianchi. Needs the horizon T.
 
     With gains g = 1 − ℓ, in each round
@@ -93,7 +92,7 @@ class EXP3P(Policy):
         )
 
 
-register_drawn(EXP3PParameters, weighted=True)
+draws_from_its_p(EXP3PParameters)
 
 
 @init.register(EXP3PParameters)
@@ -116,18 +115,20 @@ def softmax(values: FloatArray, scale: float, out: FloatArray) -> None:
         out[i] /= total
 
 
-@update.register(EXP3PParameters)
-def _(
-    params: EXP3PParameters, state: EXP3PState, observe: int, loss: float, weight: float, epoch: int
-) -> int:
-    n = params.n_arms
-    for i in range(n):
+@learn.register(EXP3PParameters)
+def _(params: EXP3PParameters, state: EXP3PState, arm: int, loss: float, weight: float, memo: float) -> None:
+    for i in range(params.n_arms):
         state.gains[i] += params.bonus / state.p[i]
-    state.gains[observe] += (1.0 - loss) / weight
+    state.gains[arm] += (1.0 - loss) / weight
+    state.scalars[ROUND] += 1.0
+
+
+@step.register(EXP3PParameters)
+def _(params: EXP3PParameters, state: EXP3PState) -> int:
+    n = params.n_arms
     softmax(state.gains, params.eta, state.p)
     for i in range(n):
         state.p[i] = (1.0 - params.gamma) * state.p[i] + params.gamma / n
-    state.scalars[ROUND] += 1.0
     return CONVERGED
 
 

@@ -10,20 +10,13 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import (
-    Policy,
-    act,
-    copy,
-    distribution,
-    draw,
-    init,
-    inspect,
-    observation_weight,
-    update,
-)
-from bothworlds.policies.exp3 import exponential_weights
-from bothworlds.policies.ftrl_kernel import FTRLParameters
-from bothworlds.policies.ftrl_state import ROUND, FTRLState
+from bothworlds.policies.base import Policy, draws_from_its_p, init, inspect, learn, step
+from bothworlds.policies.ftrl.aliases import exponential_weights
+from bothworlds.policies.ftrl.ftrl import FTRL
+from bothworlds.policies.ftrl.kernel import FTRLParameters
+from bothworlds.policies.ftrl.rates import RootRate
+from bothworlds.policies.ftrl.state import ROUND, FTRLState
+from bothworlds.simplex.regularizers import Shannon
 
 
 class EXP3PlusPlusParameters(NamedTuple):
@@ -44,7 +37,7 @@ class EXP3PlusPlusState(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class EXP3PlusPlus(Policy):
+class EXP3PlusPlus(Policy, name="exp3-plus-plus"):
     """EXP3++ in the parametrization of Seldin and Lugosi (2017).
 
     After each arm once, arm a is drawn with probability ρ̃(a) = (1 − Σε)·ρ(a) + ε(a), where
@@ -78,7 +71,9 @@ class EXP3PlusPlus(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> EXP3PlusPlusParameters:
         """EXP3 at half its rate, α and β; the horizon plays no part."""
-        return EXP3PlusPlusParameters(exponential_weights(n_arms, scale=0.5), self.alpha, self.beta)
+        halved = RootRate(exponential_weights(n_arms).theta / 0.5)
+        ftrl = FTRL(Shannon(), rates=halved).parameters(n_arms, None)
+        return EXP3PlusPlusParameters(ftrl, self.alpha, self.beta)
 
 
 @init.register(EXP3PlusPlusParameters)
@@ -118,38 +113,28 @@ def mix(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> None:
         state.p[i] += (1.0 - total) * state.ftrl.p[i]
 
 
-@act.register(EXP3PlusPlusParameters)
-def _(
-    params: EXP3PlusPlusParameters, state: EXP3PlusPlusState, uniforms: FloatArray
-) -> tuple[int, int, float, float, int]:
-    arm = draw(state.p, uniforms[0])
-    return arm, arm, state.p[arm], state.p[arm], 0
+draws_from_its_p(EXP3PlusPlusParameters)
 
 
-@observation_weight.register(EXP3PlusPlusParameters)
-def _(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState, arm: int) -> tuple[float, int]:
-    return state.p[arm], 0
-
-
-@update.register(EXP3PlusPlusParameters)
+@learn.register(EXP3PlusPlusParameters)
 def _(
     params: EXP3PlusPlusParameters,
     state: EXP3PlusPlusState,
-    observe: int,
+    arm: int,
     loss: float,
     weight: float,
-    epoch: int,
-) -> int:
-    state.counts[observe] += 1.0
-    state.sums[observe] += loss
-    status = update(params.ftrl, state.ftrl, observe, loss, weight, epoch)
+    memo: float,
+) -> None:
+    state.counts[arm] += 1.0
+    state.sums[arm] += loss
+    learn(params.ftrl, state.ftrl, arm, loss, weight, memo)
+
+
+@step.register(EXP3PlusPlusParameters)
+def _(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> int:
+    status = step(params.ftrl, state.ftrl)
     mix(params, state)
     return status
-
-
-@distribution.register(EXP3PlusPlusParameters)
-def _(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState, out: FloatArray) -> None:
-    copy(state.p, out)
 
 
 @inspect.register(EXP3PlusPlusParameters)

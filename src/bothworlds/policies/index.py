@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds.policies.base import act, distribution, init, update
+from bothworlds.policies.base import act, distribution, init, learn, step, weighs, weight_of
 from bothworlds.simplex.kernel import CONVERGED
 
 
 class IndexState(NamedTuple):
-    """Number and sum of the losses seen of every arm."""
+    """Number and sum of the losses seen of every arm, and the arm of the round to come."""
 
     counts: FloatArray
     sums: FloatArray
+    chosen: FloatArray
 
 
 @generic
@@ -45,28 +46,42 @@ def choose(params: Any, state: IndexState) -> int:
 
 
 def _init(params: Any) -> IndexState:
-    return IndexState(np.zeros(params.n_arms), np.zeros(params.n_arms))
+    return IndexState(np.zeros(params.n_arms), np.zeros(params.n_arms), np.zeros(1))
 
 
-def _act(params: Any, state: IndexState, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
-    arm = choose(params, state)
-    return arm, arm, 1.0, 1.0, 0
+def _act(params: Any, state: IndexState, uniforms: FloatArray) -> int:
+    return int(state.chosen[0])
 
 
-def _update(params: Any, state: IndexState, observe: int, loss: float, weight: float, epoch: int) -> int:
-    state.counts[observe] += 1.0
-    state.sums[observe] += loss
+def _weight(params: Any, state: IndexState, arm: int) -> float:
+    return 1.0 if arm == state.chosen[0] else 0.0
+
+
+def _weighs(params: Any) -> bool:
+    return False
+
+
+def _learn(params: Any, state: IndexState, arm: int, loss: float, weight: float, memo: float) -> None:
+    state.counts[arm] += 1.0
+    state.sums[arm] += loss
+
+
+def _step(params: Any, state: IndexState) -> int:
+    state.chosen[0] = choose(params, state)
     return CONVERGED
 
 
 def _distribution(params: Any, state: IndexState, out: FloatArray) -> None:
     out[:] = 0.0
-    out[choose(params, state)] = 1.0
+    out[int(state.chosen[0])] = 1.0
 
 
 def register_index_policy(kind: type) -> None:
     """Give parameters of this type, which must have ``n_arms``, all kernels but :func:`index`."""
     init.register(kind)(_init)
     act.register(kind)(_act)
-    update.register(kind)(_update)
+    weight_of.register(kind)(_weight)
+    weighs.register(kind)(_weighs)
+    learn.register(kind)(_learn)
+    step.register(kind)(_step)
     distribution.register(kind)(_distribution)

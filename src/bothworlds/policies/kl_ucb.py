@@ -20,7 +20,7 @@ class KLUCBParameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class KLUCB(Policy):
+class KLUCB(Policy, name="kl-ucb"):
     """KL-UCB: after each arm once, the arm whose loss could be the smallest, by Bernoulli large deviations.
 
     The index of an arm with mean loss m, seen n times, is  min{q ≤ m : n·kl(m, q) ≤ log t + c·log log t},

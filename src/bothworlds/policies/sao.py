@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, copy, init, inspect, update
+from bothworlds.policies.base import Policy, copy, draws_from_its_p, init, inspect, learn, memo_of, step
 from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
-from bothworlds.policies.drawn import EPOCH, register_drawn
 from bothworlds.policies.exp3_p import EXP3P, EXP3PParameters, EXP3PState
 from bothworlds.simplex.kernel import CONVERGED
 
@@ -40,16 +39,18 @@ class SAOState(NamedTuple):
     p: FloatArray
     """Distribution of the round to come."""
     scalars: FloatArray
-    """The single numbers below; the epoch is 1 after the switch."""
+    """The single numbers below."""
     exp3p: EXP3PState
 
 
-ROUND = 1  # number of updates in the stochastic phase
-N_SCALARS = 2
+EPOCH = 0  # 1 after the switch
+ROUND = 1  # number of losses seen in the stochastic phase
+LEARNED = 2  # from ``learn`` to ``step``: is there anything new?
+N_SCALARS = 3
 
 
 @dataclass(frozen=True, repr=False)
-class SAO(Policy):
+class SAO(Policy, name="sao"):
     """SAO of Bubeck and Slivkins, the first best-of-both-worlds policy. Needs the horizon T.
 
     Gains are g = 1 − ℓ. In the stochastic phase, after round t: H̃_i is the mean of the importance-weighted
@@ -96,7 +97,12 @@ class SAO(Policy):
         return SAOParameters(log_beta, n_arms, exp3p)
 
 
-register_drawn(SAOParameters, weighted=True)
+draws_from_its_p(SAOParameters)
+
+
+@memo_of.register(SAOParameters)
+def _(params: SAOParameters, state: SAOState, arm: int, uniforms: FloatArray) -> float:
+    return float(state.scalars[EPOCH])
 
 
 @init.register(SAOParameters)
@@ -114,20 +120,31 @@ def _(params: SAOParameters) -> SAOState:
     )
 
 
-@update.register(SAOParameters)
-def _(params: SAOParameters, state: SAOState, observe: int, loss: float, weight: float, epoch: int) -> int:
+@learn.register(SAOParameters)
+def _(params: SAOParameters, state: SAOState, arm: int, loss: float, weight: float, memo: float) -> None:
     scalars = state.scalars
-    if epoch != int(scalars[EPOCH]):
-        return CONVERGED  # drawn before the switch
-    if epoch == 1:
-        status = update(params.exp3p, state.exp3p, observe, loss, weight, 0)
-        copy(state.exp3p.p, state.p)
-        return status
+    if memo != scalars[EPOCH]:
+        return  # drawn before the switch
+    scalars[LEARNED] = 1.0
+    if memo == 1.0:
+        learn(params.exp3p, state.exp3p, arm, loss, weight, 0.0)
+        return
     scalars[ROUND] += 1.0
-    state.counts[observe] += 1.0
-    state.sums[observe] += 1.0 - loss
-    state.estimates[observe] += (1.0 - loss) / weight
-    if suspicious(params, state):
+    state.counts[arm] += 1.0
+    state.sums[arm] += 1.0 - loss
+    state.estimates[arm] += (1.0 - loss) / weight
+
+
+@step.register(SAOParameters)
+def _(params: SAOParameters, state: SAOState) -> int:
+    scalars = state.scalars
+    if scalars[LEARNED] == 0.0:
+        return CONVERGED
+    scalars[LEARNED] = 0.0
+    if scalars[EPOCH] == 1.0:
+        step(params.exp3p, state.exp3p)
+        copy(state.exp3p.p, state.p)
+    elif suspicious(params, state):
         scalars[EPOCH] = 1.0
         copy(state.exp3p.p, state.p)
     else:

@@ -9,11 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.base import Policy, act, distribution, init, update
+from bothworlds.policies.base import Policy, act, distribution, init, learn, memo_of, weighs, weight_of
 from bothworlds.policies.beta import probability_of_smallest
-from bothworlds.rng import ENTROPY as FIRST_ENTROPY
-from bothworlds.rng import absorb
-from bothworlds.simplex.kernel import CONVERGED
+from bothworlds.rng import expand
 from bothworlds.variates import sample_beta
 
 
@@ -30,17 +28,10 @@ class ThompsonState(NamedTuple):
     """1 + the number of losses 1 seen."""
     zeros: FloatArray
     """1 + the number of losses 0 seen."""
-    scalars: FloatArray
-    """The single numbers below."""
-
-
-ROUND = 0  # number of updates
-ENTROPY = 1  # where the rounding of fractional losses takes its randomness from
-N_SCALARS = 2
 
 
 @dataclass(frozen=True, repr=False)
-class Thompson(Policy):
+class Thompson(Policy, name="thompson"):
     """Thompson sampling: draw a mean loss for every arm from its posterior, play the smallest.
 
     The prior of each mean is uniform, Beta(1, 1), and the posterior after losses 0 and 1 is
@@ -48,10 +39,10 @@ class Thompson(Policy):
     its mean. On iid losses the regret is asymptotically optimal for Bernoulli losses, and low in practice;
     an adversary makes it linear.
 
-    A draw says which arm, not how probable it was. So ``act`` returns NaN as the probability, and the
-    distribution, P(arm i has the smallest draw), is integrated when somebody asks: ``Bandit.pull`` does. It
-    is accurate to 1e-6. The rounding takes its randomness from a chain of hashes over all feedback so far, so
-    that the policy remains a function of its feedback.
+    A draw says which arm, not how probable it was: the distribution, P(arm i has the smallest draw), is
+    integrated when somebody asks, as ``Bandit.pull`` does. It is accurate to 1e-6. The rounding takes its
+    randomness from the pull whose loss it is: replications are independent, and late losses are rounded as
+    they would have been at once.
 
     Examples
     --------
@@ -75,15 +66,11 @@ class Thompson(Policy):
 
 @init.register(ThompsonParameters)
 def _(params: ThompsonParameters) -> ThompsonState:
-    scalars = np.zeros(N_SCALARS)
-    scalars[ENTROPY] = FIRST_ENTROPY
-    return ThompsonState(np.ones(params.n_arms), np.ones(params.n_arms), scalars)
+    return ThompsonState(np.ones(params.n_arms), np.ones(params.n_arms))
 
 
 @act.register(ThompsonParameters)
-def _(
-    params: ThompsonParameters, state: ThompsonState, uniforms: FloatArray
-) -> tuple[int, int, float, float, int]:
+def _(params: ThompsonParameters, state: ThompsonState, uniforms: FloatArray) -> int:
     arm = 0
     smallest = math.inf
     for i in range(params.n_arms):
@@ -91,22 +78,33 @@ def _(
         if value < smallest:
             smallest = value
             arm = i
-    return arm, arm, math.nan, 1.0, 0
+    return arm
 
 
-@update.register(ThompsonParameters)
+@weight_of.register(ThompsonParameters)
+def _(params: ThompsonParameters, state: ThompsonState, arm: int) -> float:
+    return math.nan  # an integral that learning does not need
+
+
+@weighs.register(ThompsonParameters)
+def _(params: ThompsonParameters) -> bool:
+    return False
+
+
+@memo_of.register(ThompsonParameters)
+def _(params: ThompsonParameters, state: ThompsonState, arm: int, uniforms: FloatArray) -> float:
+    # for the rounding: a number that no arm's draw has used
+    return expand(uniforms[0], params.n_arms << 32)
+
+
+@learn.register(ThompsonParameters)
 def _(
-    params: ThompsonParameters, state: ThompsonState, observe: int, loss: float, weight: float, epoch: int
-) -> int:
-    scalars = state.scalars
-    event = int(scalars[ROUND]) * params.n_arms + observe
-    scalars[ENTROPY] = absorb(scalars[ENTROPY], event, loss)
-    scalars[ROUND] += 1.0
-    if scalars[ENTROPY] < loss:  # the entropy is uniform on (0, 1): always for 1, never for 0
-        state.ones[observe] += 1.0
+    params: ThompsonParameters, state: ThompsonState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    if memo < loss:  # the memo is uniform on (0, 1): always for 1, never for 0
+        state.ones[arm] += 1.0
     else:
-        state.zeros[observe] += 1.0
-    return CONVERGED
+        state.zeros[arm] += 1.0
 
 
 @distribution.register(ThompsonParameters)

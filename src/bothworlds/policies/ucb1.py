@@ -19,7 +19,7 @@ class UCB1Parameters(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class UCB1(Policy):
+class UCB1(Policy, name="ucb1"):
     """UCB1: after each arm once, the arm with the smallest  mean loss − √(α·log t/n_i).
 
     Deterministic: its distribution puts all mass on one arm. Regret O(Σ log T/Δ_i) on iid losses; an

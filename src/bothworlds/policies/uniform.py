@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.base import Policy, init, update
-from bothworlds.policies.drawn import register_drawn
-from bothworlds.simplex.kernel import CONVERGED
+from bothworlds.policies.base import Policy, draws_from_its_p, init, learn
 
 
 class UniformParameters(NamedTuple):
@@ -23,11 +21,10 @@ class UniformState(NamedTuple):
     """The uniform distribution."""
 
     p: FloatArray
-    scalars: FloatArray
 
 
 @dataclass(frozen=True, repr=False)
-class Uniform(Policy):
+class Uniform(Policy, name="uniform"):
     """Every arm with probability 1/K, for ever: what any learning policy must beat.
 
     Examples
@@ -42,16 +39,16 @@ class Uniform(Policy):
         return UniformParameters(n_arms)
 
 
-register_drawn(UniformParameters, weighted=False)
+draws_from_its_p(UniformParameters, weighs_losses=False)
 
 
 @init.register(UniformParameters)
 def _(params: UniformParameters) -> UniformState:
-    return UniformState(np.full(params.n_arms, 1.0 / params.n_arms), np.zeros(1))
+    return UniformState(np.full(params.n_arms, 1.0 / params.n_arms))
 
 
-@update.register(UniformParameters)
+@learn.register(UniformParameters)
 def _(
-    params: UniformParameters, state: UniformState, observe: int, loss: float, weight: float, epoch: int
-) -> int:
-    return CONVERGED
+    params: UniformParameters, state: UniformState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    pass

@@ -31,12 +31,12 @@ from bothworlds._simd import (
     smallest,
     store,
 )
-from bothworlds.environments.base import benchmark, cost_of, loss_of, prepare, watches
+from bothworlds.environments.base import add_to_totals, benchmark, cost_of, loss_of, prepare, watches
 from bothworlds.policies.base import FEW, init
-from bothworlds.policies.estimators import ImportanceWeightedParameters
-from bothworlds.policies.ftrl_kernel import RECENTRE, FTRLParameters
-from bothworlds.policies.ftrl_state import FTRLState
-from bothworlds.policies.rates import CommonRateParameters
+from bothworlds.policies.ftrl.estimators import ImportanceWeightedParameters
+from bothworlds.policies.ftrl.kernel import RECENTER, FTRLParameters
+from bothworlds.policies.ftrl.rates import CommonRateParameters
+from bothworlds.policies.ftrl.state import FTRLState
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simplex.steps import MULTIPLIER, TOTAL, HalfTsallisStep, TwoThirdsTsallisStep, advance
 from bothworlds.simplex.steps.root_tsallis_batch import (
@@ -181,7 +181,7 @@ def patch(params: FTRLParameters, state: BatchState, four: int) -> int:
 def recentre_batch(losses: FloatArray, carried: FloatArray, n: int) -> None:
     """Subtract a whole number from the losses of each replication that needs it, as ``recentre`` does."""
     for w in range(LANES):
-        if carried[LANES * MULTIPLIER + w] > RECENTRE:
+        if carried[LANES * MULTIPLIER + w] > RECENTER:
             shift = math.floor(carried[LANES * MULTIPLIER + w])
             for i in range(n):
                 losses[LANES * i + w] -= shift
@@ -225,6 +225,7 @@ def meet(
 ) -> tuple[float, float, float]:
     """Round t of one replication in its world: the loss, and what the arm costs."""
     prepare(env, world, t, unwatched, draws)
+    add_to_totals(env, world)
     loss = loss_of(env, world, t, int(arm), draws)
     cost, clean = cost_of(env, world, t, int(arm), draws)
     return loss, cost, clean
@@ -253,7 +254,7 @@ def add(tally: FloatArray, k: int, block: Any) -> None:
 
 
 @kernel(inline=True)
-def learn(losses: FloatArray, met: FloatArray, suffered: Any) -> None:
+def learn_batch(losses: FloatArray, met: FloatArray, suffered: Any) -> None:
     """Add to the estimates of four arms."""
     after = load(met, LANES * BEFORE) + suffered / load(met, LANES * CHANCE)
     store(met, LANES * AFTER, after)
@@ -280,7 +281,7 @@ def solve_batch(params: FTRLParameters, state: BatchState) -> int:
         if not confirm_batch(step, end, state.carried[f], state.fresh[f]):
             worst = max(worst, patch(params, state, f))
         highest = most(load(state.carried[f], LANES * MULTIPLIER), highest)
-    if not smallest(RECENTRE - highest) >= 0.0:
+    if not smallest(RECENTER - highest) >= 0.0:
         for f in range(fours):
             recentre_batch(state.losses[f], state.carried[f], n)
     return worst
@@ -333,7 +334,7 @@ def play_batch(
         for f in range(fours):
             losses = meet_batch(state, env, indexed, t, world_uniforms, k, f)
             fair = fair * (at_most(0.0, losses) * at_most(losses, 1.0))
-            learn(state.losses[f], state.met[f], losses)
+            learn_batch(state.losses[f], state.met[f], losses)
         if smallest(fair) == 0.0:
             return BAD_LOSS
         if params.rate.growing:

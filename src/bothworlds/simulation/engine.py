@@ -7,20 +7,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
-from bothworlds.environments.base import benchmark, cost_of, loss_of, prepare, watches
-from bothworlds.environments.delayed import DelayParameters, Mailbox, post
-from bothworlds.policies.base import act, distribution, inspect, update
+from bothworlds.environments.base import add_to_totals, benchmark, cost_of, loss_of, prepare, watches
+from bothworlds.environments.delay import DelayParameters, Queue, due_now, enqueue, read
+from bothworlds.policies.base import (
+    before_draw,
+    distribution,
+    inspect,
+    learn,
+    pull,
+    step,
+)
 from bothworlds.simplex.kernel import FAILED
 
 # how a block ended
 COMPLETE, BAD_LOSS, UNSOLVED = range(3)
 
-NO_LETTER = -1
+NONE_DUE = -1  # in place of a slot of the queue
 NEVER = -1  # in place of a round
 
 # running totals of a replication
-COST, CLEAN, SUFFERED, MARK = range(4)
-N_TALLY = 4
+COST, CLEAN, SUFFERED, MARK, OUTSTANDING = range(5)
+N_TALLY = 5
 
 # what is kept at a checkpoint
 REGRET, CLEAN_REGRET, LOSS = range(3)
@@ -63,24 +70,12 @@ def cut_record(record: Record, rounds: int) -> Record:
 
 
 @kernel
-def exchange(
-    delay: DelayParameters,
-    box: Mailbox,
-    t: int,
-    observe: int,
-    loss: float,
-    weight: float,
-    epoch: int,
-    uniform: float,
-) -> int:
-    """Send off the feedback of round t; return the slot of the first letter that is due now (−1: none)."""
-    slot = post(delay, box, t, uniform)
-    letter = box.contents[slot]
-    letter[0], letter[1], letter[2], letter[3] = observe, loss, weight, epoch
-    due = t % box.first.size
-    slot = int(box.first[due])
-    box.first[due] = -1.0
-    return slot
+def keep(env: Any, world: Any, t: int, tally: FloatArray, out: FloatArray) -> None:
+    """What is kept at a checkpoint."""
+    best, clean_best = benchmark(env, world, t)
+    out[REGRET] = tally[COST] - best
+    out[CLEAN_REGRET] = tally[CLEAN] - clean_best
+    out[LOSS] = tally[SUFFERED]
 
 
 @entry
@@ -90,13 +85,14 @@ def play_block(
     env: Any,
     world: Any,
     delay: DelayParameters,
-    box: Mailbox,
+    queue: Queue,
     policy_uniforms: FloatArray,
     world_uniforms: FloatArray,
     before: int,
     marks: IntArray,
     tally: FloatArray,
     p: FloatArray,
+    awake: FloatArray,
     kept: FloatArray,
     kept_p: FloatArray,
     record: Record,
@@ -111,41 +107,42 @@ def play_block(
     for k in range(policy_uniforms.shape[0]):
         t = before + k + 1
         draws = world_uniforms[k]
+        before_draw(params, state, int(tally[OUTSTANDING]), awake)
         if watches(env):
             distribution(params, state, p)
         prepare(env, world, t, p, draws)
+        add_to_totals(env, world)
         if traced:
             distribution(params, state, record.p[t - 1])
             inspect(params, state, record.rates[t - 1], record.estimates[t - 1])
-        arm, observe, _, weight, epoch = act(params, state, policy_uniforms[k])
-        loss = loss_of(env, world, t, observe, draws)
+        arm, shown, weight, memo = pull(params, state, policy_uniforms[k])
+        loss = loss_of(env, world, t, shown, draws)
         if not 0.0 <= loss <= 1.0:
             return BAD_LOSS, t, loss
         cost, clean = cost_of(env, world, t, arm, draws)
         tally[COST] += cost
         tally[CLEAN] += clean
-        tally[SUFFERED] += loss if observe == arm else loss_of(env, world, t, arm, draws)
+        tally[SUFFERED] += loss if shown == arm else loss_of(env, world, t, arm, draws)
         if traced:
             record.arms[t - 1] = arm
-            record.observed[t - 1] = observe
+            record.observed[t - 1] = shown
             record.losses[t - 1] = loss
-        slot = NO_LETTER
+        slot = NONE_DUE
         if delay.longest > 0:
-            slot = exchange(delay, box, t, observe, loss, weight, epoch, draws[-1])
+            enqueue(delay, queue, t, shown, loss, weight, memo, draws[-1])
+            tally[OUTSTANDING] += 1.0
+            slot = due_now(queue, t)
         learning = delay.longest == 0 or slot >= 0
-        while learning:  # once, or for every letter: one loop, so that ``update`` is compiled once
+        while learning:  # once, or for every observation that is due: so the learning is compiled once
             if slot >= 0:
-                letter = box.contents[slot]
-                observe, loss, weight, epoch = int(letter[0]), letter[1], letter[2], int(letter[3])
-                slot = int(box.following[slot])
-            if update(params, state, observe, loss, weight, epoch) == FAILED:
+                shown, loss, weight, memo, slot = read(queue, slot)
+                tally[OUTSTANDING] -= 1.0
+            learn(params, state, shown, loss, weight, memo)
+            if step(params, state) == FAILED:
                 return UNSOLVED, t, loss
             learning = slot >= 0
         if t == following:
-            best, clean_best = benchmark(env, world, t)
-            kept[mark, REGRET] = tally[COST] - best
-            kept[mark, CLEAN_REGRET] = tally[CLEAN] - clean_best
-            kept[mark, LOSS] = tally[SUFFERED]
+            keep(env, world, t, tally, kept[mark])
             if mark < kept_p.shape[0]:
                 distribution(params, state, kept_p[mark])
             mark += 1

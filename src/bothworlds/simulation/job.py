@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds import rng
+from bothworlds import _check, rng
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._simd import LANES
-from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
+from bothworlds.environments import Environment
 from bothworlds.environments.base import open_world
-from bothworlds.environments.delayed import AT_ONCE, open_mailbox
+from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgument, SolverError
-from bothworlds.policies.base import Policy, init
+from bothworlds.policies.base import ALL_AWAKE, Policy, init
 from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
     BAD_LOSS,
@@ -32,7 +32,11 @@ from bothworlds.simulation.engine import (
 )
 from bothworlds.simulation.progress import Progress
 
+BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
+WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
+PYTHON_WORK = 200_000  # the same for worlds written in Python, whose bits depend on it
 BATCH_BLOCK = 2000  # rounds: the uniforms of all lanes stay in the second cache, and not all in one set
+TRACE_LIMIT = 4e9  # bytes
 
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
@@ -82,7 +86,7 @@ class Job:
             self.fill(arguments, randoms, before, rounds)
             ended, t, loss = play_block.compiled(*arguments.values())
             if ended == BAD_LOSS:
-                if isinstance(inner(self.environment), Logged) and np.isnan(loss):
+                if self.environment.can_end and np.isnan(loss):
                     record = cut_record(record, t - 1)
                     break
                 raise InvalidArgument(
@@ -98,21 +102,21 @@ class Job:
         n = self.environment.n_arms
         params = self.policy.resolve(n, self.told)
         env = self.environment.parameters(self.horizon)
-        late = isinstance(self.environment, Delayed)
-        delay = self.environment.delay(self.horizon) if late else AT_ONCE  # type: ignore[attr-defined]
+        delay = self.environment.delay(self.horizon)
         return {
             "params": params,
             "state": init(params),
             "env": env,
             "world": open_world(env),
             "delay": delay,
-            "box": open_mailbox(delay),
+            "queue": empty_queue(delay),
             "policy_uniforms": np.empty((0, self.policy.draws)),
             "world_uniforms": np.empty((0, self.columns)),
             "before": 0,
             "marks": self.marks,
             "tally": np.zeros(N_TALLY),
             "p": np.empty(n),
+            "awake": ALL_AWAKE,
             "kept": kept,
             "kept_p": kept_p,
             "record": record,
@@ -121,7 +125,7 @@ class Job:
     @property
     def columns(self) -> int:
         """Uniforms of the world per round, without that of the delay: at least one."""
-        return max(1, inner(self.environment).draws)
+        return max(1, self.environment.draws)
 
     def randoms(self) -> list[Any]:
         """The streams of this replication: uniforms, but a whole generator for a world written in Python."""
@@ -137,17 +141,11 @@ class Job:
         arguments["before"] = before
         arguments["policy_uniforms"] = randoms[POLICY_STREAM].draw(rounds, self.policy.draws)[0]
         uniforms = randoms[WORLD_STREAM].draw(rounds, self.columns)[0]
-        if isinstance(self.environment, Delayed):  # a stream of its own: the losses are those of the base
+        if self.environment.delay(self.horizon).longest > 0:  # a stream of its own: the losses are the base's
             uniforms = np.hstack([uniforms, randoms[DELAY_STREAM].draw(rounds, 1)[0]])
         arguments["world_uniforms"] = uniforms
-        base = inner(self.environment)
-        if isinstance(base, PythonEnvironment):
-            arguments["env"] = base.block(randoms[PYTHON_STREAM], before, before + rounds)
-
-
-def inner(environment: Environment) -> Environment:
-    """The world without the delay of its feedback."""
-    return environment.base if isinstance(environment, Delayed) else environment
+        if self.environment.made_in_blocks:
+            arguments["env"] = self.environment.block(randoms[PYTHON_STREAM], before, before + rounds)
 
 
 @dataclass(frozen=True)
@@ -216,22 +214,88 @@ class BatchJob:
         }
 
 
-def group(jobs: Sequence[Job], threads: int = 1) -> list[Job | BatchJob]:
-    """The replications of one policy, many at once where lanes can play them; something for every thread."""
+def make_jobs(
+    policy: Policy,
+    environment: Environment,
+    *,
+    horizon: int,
+    tell_horizon: bool,
+    seed: int,
+    replications: range,
+    marks: IntArray,
+    trace: bool = False,
+    distributions: int = 0,
+    block: int | None = None,
+    threads: int = 1,
+) -> list[Job | BatchJob]:
+    """The work of playing these replications of one policy, something for every thread, compiled.
+
+    ``marks`` are the checkpoints; the first ``distributions`` replications keep their distributions at them.
+    """
+    told = horizon if tell_horizon else None
+    rounds = block_of(environment, block, policy, told)
+    jobs = group(
+        [
+            Job(policy, environment, horizon, told, seed, number, marks, trace, k < distributions, rounds)
+            for k, number in enumerate(replications)
+        ],
+        threads,
+    )
+    for job in {type(job): job for job in jobs}.values():  # before threads fan out
+        entry, arguments = job.kernel
+        entry.bind(*arguments)
+    return jobs
+
+
+def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
+    """The replications of one policy, many at once where they can be; something for every thread."""
     job = jobs[0]
-    simple = not job.trace and not isinstance(job.environment, (Delayed, Logged, PythonEnvironment))
+    world = job.environment
+    simple = not (job.trace or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest)
     if not simple or len(jobs) < LANES:
         return list(jobs)
-    params = job.policy.resolve(job.environment.n_arms, job.told)
-    if not fit(params, job.environment.parameters(job.horizon)):
+    params = job.policy.resolve(world.n_arms, job.told)
+    if not fit(params, world.parameters(job.horizon)):
         return list(jobs)
     last = len(jobs) - (len(jobs) % LANES == 1)  # one that is left over is played sooner alone
     count = min(MOST, -(-last // (LANES * threads)) * LANES)
     return [*(BatchJob(jobs[i : min(i + count, last)]) for i in range(0, last, count)), *jobs[last:]]
 
 
-def prepare(group: Sequence[Job | BatchJob]) -> None:
-    """Compile what the replications of one policy need, or read it from disk."""
-    for one in {type(one): one for one in group}.values():
-        entry, arguments = one.kernel
-        entry.bind(*arguments)
+def block_of(environment: Environment, block: int | None, policy: Policy, told: int | None) -> int:
+    """Rounds per call of the kernel."""
+    n_arms = environment.n_arms
+    if block is not None:
+        block = _check.integer("block", block, at_least=1)
+    if environment.made_in_blocks:
+        # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
+        return max(16, min(BLOCK, PYTHON_WORK // n_arms))
+    touched_arms = getattr(policy.resolve(n_arms, told), "touched_arms", n_arms)
+    return block or max(16, min(BLOCK, WORK // touched_arms))
+
+
+def check_pair(policy: Policy, environment: Environment, told: int | None) -> None:
+    """Refuse a policy that cannot play in the environment, with the horizon it is told."""
+    policy.resolve(environment.n_arms, told)
+    if policy.decoupled and not environment.shows_any_arm:
+        raise InvalidArgument(f"Logged data shows only the arm that was played; {policy!r} observes another")
+
+
+def check_fit(
+    policies: Sequence[Policy],
+    environment: Environment,
+    *,
+    horizon: int,
+    tell_horizon: bool,
+    replications: int,
+    trace: bool = False,
+) -> None:
+    """Everything that can be refused before the first round is."""
+    environment.parameters(horizon)
+    for policy in policies:
+        check_pair(policy, environment, horizon if tell_horizon else None)
+    size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
+    if trace and size > TRACE_LIMIT:
+        raise InvalidArgument(
+            f"trace=True would need {size / 1e9:.0f} GB; shorten the horizon or take fewer replications"
+        )

@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bothworlds import _check
+from bothworlds import _check, rng
 from bothworlds._jit import FloatArray, IntArray, entry
 from bothworlds.errors import InvalidArgument, SolverError
 from bothworlds.policies.base import (
+    ALL_AWAKE,
     Policy,
+    before_draw,
     distribution,
     init,
     inspect,
-    observation_weight,
+    learn,
+    memo_of,
     require_policy,
-    update,
+    step,
+    weighs,
+    weight_of,
 )
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simulation.trace import Trace
@@ -33,17 +38,22 @@ def _replay(
     state: Any,
     arms: IntArray,
     losses: FloatArray,
+    uniforms: FloatArray,
+    awake: FloatArray,
     out_p: FloatArray,
     out_rates: FloatArray,
     out_estimates: FloatArray,
 ) -> tuple[int, int]:
     for t in range(arms.size):
+        before_draw(params, state, 0, awake)
         distribution(params, state, out_p[t])
         inspect(params, state, out_rates[t], out_estimates[t])
-        weight, epoch = observation_weight(params, state, arms[t])
+        weight = weight_of(params, state, arms[t]) if weighs(params) else 1.0
         if not weight >= 1e-300:  # 1/weight must stay finite
             return _IMPOSSIBLE, t
-        if update(params, state, arms[t], losses[t], weight, epoch) == FAILED:
+        memo = memo_of(params, state, arms[t], uniforms[t])
+        learn(params, state, arms[t], losses[t], weight, memo)
+        if step(params, state) == FAILED:
             return _UNSOLVED, t
     n = arms.size
     distribution(params, state, out_p[n])
@@ -58,12 +68,12 @@ def replay(
     arms: ArrayLike,
     losses: ArrayLike,
     horizon: int | None = None,
+    seed: int = 0,
 ) -> Trace:
     """Run a policy along a forced history and record what it would have done.
 
-    The policy updates on each (arm, loss) as if it had drawn that arm, with the importance weight it would
-    have had. The kernels are those of :class:`Bandit`: replaying a bandit's own history gives its
-    probabilities bit by bit.
+    The policy learns each (arm, loss) as if it had drawn that arm, with the weight it would have had. The
+    kernels are those of :class:`Bandit`: replaying a bandit's own history gives its probabilities bit by bit.
 
     Parameters
     ----------
@@ -77,6 +87,9 @@ def replay(
         Their losses, in [0, 1].
     horizon:
         The horizon the policy was told; None if unknown.
+    seed:
+        For policies whose learning is random (:class:`Thompson` rounds fractional losses,
+        :class:`EliminationRace` has layers): that of the bandit whose history it is.
 
     Returns
     -------
@@ -103,7 +116,10 @@ def replay(
     if horizon is not None and n > horizon:
         raise InvalidArgument(f"horizon must be at least the {n} rounds of the history, got {horizon}")
     p, rates, estimates = (np.empty((n + 1, n_arms)) for _ in range(3))
-    outcome, t = _replay(params, init(params), arm_array, loss_array, p, rates, estimates)
+    uniforms = rng.stream(seed).random((n, policy.draws))
+    outcome, t = _replay(
+        params, init(params), arm_array, loss_array, uniforms, ALL_AWAKE, p, rates, estimates
+    )
     if outcome == _IMPOSSIBLE:
         raise InvalidArgument(
             f"arms[{t}] must have been possible, got {arm_array[t]}, which {policy!r} observes with "

@@ -13,19 +13,14 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import IntArray
-from bothworlds.environments import Environment, Logged, PythonEnvironment
+from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import Policy, require_policy
 from bothworlds.simulation.engine import N_KEPT, Record
-from bothworlds.simulation.job import BatchJob, Job, Outcome, group, inner, prepare
+from bothworlds.simulation.job import BatchJob, Job, Outcome, check_fit, make_jobs
 from bothworlds.simulation.progress import Progress
 from bothworlds.simulation.result import Run
 from bothworlds.simulation.trace import Trace
-
-BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
-WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
-PYTHON_WORK = 200_000  # the same for worlds written in Python, whose bits depend on it
-TRACE_LIMIT = 4e9  # bytes
 
 
 def default_checkpoints(horizon: int, count: int = 100) -> IntArray:
@@ -103,30 +98,23 @@ def simulate(
     repeats = len(numbers)
     seed = _check.integer("seed", seed, at_least=0)
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
-    told = horizon if tell_horizon else None
     marks = _marks(checkpoints, horizon)
-    check_fit(labelled, environment, horizon, told, repeats, trace)
-    groups = [
-        group(
-            [
-                Job(policy, environment, horizon, told, seed, number, marks, trace, probabilities, rounds)
-                for number in numbers
-            ],
-            jobs,
-        )
+    how: dict[str, Any] = {"horizon": horizon, "tell_horizon": tell_horizon}
+    check_fit(list(labelled.values()), environment, replications=repeats, trace=trace, **how)
+    kept_p = repeats if probabilities else 0
+    how |= {"seed": seed, "replications": numbers, "marks": marks, "trace": trace, "distributions": kept_p}
+    todo = [
+        job
         for policy in labelled.values()
-        for rounds in [block_of(environment, block, policy, told)]
+        for job in make_jobs(policy, environment, block=block, threads=jobs, **how)
     ]
-    for some in groups:
-        prepare(some)  # before threads fan out
     many = f"{len(labelled)} policies" if len(labelled) > 1 else next(iter(labelled))
-    todo = [job for some in groups for job in some]
     total = horizon * repeats * len(labelled)
     results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60], total)
     shape = (len(labelled), repeats, marks.size)
     players = [policy for policy in labelled.values() for _ in numbers]
     traces = [
-        _trace(policy, environment.n_arms, told, result.record)
+        _trace(policy, environment.n_arms, horizon if tell_horizon else None, result.record)
         for policy, result in zip(players, results, strict=True)
         if result.record is not None
     ]
@@ -157,18 +145,6 @@ def require_environment(environment: Any) -> Environment:
             f"environment must have n_arms, got {environment!r} without; set it in the class"
         )
     return environment
-
-
-def block_of(environment: Environment, block: int | None, policy: Policy, told: int | None) -> int:
-    """Rounds per call of the kernel."""
-    n_arms = environment.n_arms
-    if block is not None:
-        block = _check.integer("block", block, at_least=1)
-    if isinstance(inner(environment), PythonEnvironment):
-        # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
-        return max(16, min(BLOCK, PYTHON_WORK // n_arms))
-    touched_arms = getattr(policy.resolve(n_arms, told), "touched_arms", n_arms)
-    return block or max(16, min(BLOCK, WORK // touched_arms))
 
 
 def _numbers(replications: Any) -> range:
@@ -228,32 +204,6 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
             f"checkpoints must be increasing rounds in 1..{horizon}, got {checkpoints!r:.60}"
         )
     return marks
-
-
-def check_pair(policy: Policy, environment: Environment, told: int | None) -> None:
-    """Refuse a policy that cannot play in the environment, with the horizon it is told."""
-    policy.resolve(environment.n_arms, told)
-    if policy.draws > 1 and isinstance(inner(environment), Logged):
-        raise InvalidArgument(f"Logged data shows only the arm that was played; {policy!r} observes another")
-
-
-def check_fit(
-    policies: dict[str, Policy],
-    environment: Environment,
-    horizon: int,
-    told: int | None,
-    replications: int,
-    trace: bool,
-) -> None:
-    """Everything that can be refused before the first round is."""
-    environment.parameters(horizon)
-    for policy in policies.values():
-        check_pair(policy, environment, told)
-    size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
-    if trace and size > TRACE_LIMIT:
-        raise InvalidArgument(
-            f"trace=True would need {size / 1e9:.0f} GB; shorten the horizon or take fewer replications"
-        )
 
 
 def _trace(policy: Policy, n_arms: int, told: int | None, record: Record) -> Trace:

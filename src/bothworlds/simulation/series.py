@@ -13,9 +13,8 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
-from bothworlds.simulation.job import BatchJob, Job, group, prepare
+from bothworlds.simulation.job import BatchJob, Job, check_fit, group, make_jobs
 from bothworlds.simulation.progress import Progress
-from bothworlds.simulation.run import block_of, check_fit
 
 
 class Series(NamedTuple):
@@ -58,27 +57,10 @@ def play_series(
         compiler included, does not count.
     """
     stop = stop or threading.Event()
-    told = horizon if tell_horizon else None
-    check_fit({repr(policy): policy}, environment, horizon, told, len(replications), trace=False)
-    block = block_of(environment, None, policy, told)
-    jobs = group(
-        [
-            Job(
-                policy,
-                environment,
-                horizon,
-                told,
-                seed,
-                number,
-                marks,
-                False,
-                probabilities and k == 0,
-                block,
-            )
-            for k, number in enumerate(replications)
-        ]
-    )
-    prepare(jobs)
+    how: dict[str, Any] = {"horizon": horizon, "tell_horizon": tell_horizon}
+    check_fit([policy], environment, replications=len(replications), **how)
+    how |= {"seed": seed, "replications": replications, "marks": marks, "distributions": int(probabilities)}
+    jobs = make_jobs(policy, environment, **how)
     silent = Progress("", 0.0, enabled=False)
     began = time.thread_time()
     outcomes = []
@@ -101,11 +83,13 @@ def kernels_of(policy: Policy, environment: Environment, horizon: int) -> tuple[
 
 def compile_kernels(policy: Policy, environment: Environment, horizon: int) -> None:
     """Compile those kernels, and keep them on disk."""
-    prepare(_probes(policy, environment, horizon))
+    for job in _probes(policy, environment, horizon):
+        entry, arguments = job.kernel
+        entry.bind(*arguments)
 
 
 def _probes(policy: Policy, environment: Environment, horizon: int) -> list[Job | BatchJob]:
-    """Jobs whose arguments have the types of all others: one alone, and those in lanes, if they can be."""
+    """Jobs whose arguments have the types of all others: one alone, and a batch, if there can be one."""
     marks: IntArray = np.empty(0, dtype=np.int64)
     single = Job(policy, environment, horizon, horizon, 0, 0, marks, False, False, 1)
-    return [single, *group([single] * LANES)[:1]]
+    return [single, *group([single] * LANES, 1)[:1]]

@@ -14,7 +14,7 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds.errors import InvalidArgument, SolverError
 from bothworlds.policies.base import Policy, init, require_policy
 from bothworlds.policies.decoupled import DecoupledParameters
-from bothworlds.policies.ftrl_kernel import FTRLParameters
+from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.simplex.divergence import has_divergence
 from bothworlds.simulation.trace import Trace
 from bothworlds.theory.layout import (
@@ -289,12 +289,7 @@ def account_game(
 
 def accountable() -> list[str]:
     """The registered policies whose regret can be accounted for."""
-    return sorted(name for name, kind in policies.REGISTRY.items() if _plays_a_minimiser(kind))
-
-
-def _plays_a_minimiser(kind: type[Policy]) -> bool:
-    hints = kind.parameters.__annotations__
-    return hints.get("return") in ("FTRLParameters", "DecoupledParameters")
+    return sorted(name for name, kind in policies.REGISTRY.items() if kind.accountable)
 
 
 def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:

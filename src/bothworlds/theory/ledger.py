@@ -8,18 +8,17 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, store, whole
-from bothworlds.policies.base import act, observation_weight, update
+from bothworlds.policies.base import act, learn, memo_of, observe, step, weight_of
 from bothworlds.policies.decoupled import DecoupledParameters, DecoupledState
-from bothworlds.policies.estimators import ImportanceWeightedParameters
-from bothworlds.policies.ftrl_state import EPOCH, HORIZON, OFFSET, ROUND, FTRLState
-from bothworlds.policies.rates import (
-    RUNNING,
+from bothworlds.policies.ftrl.estimators import ImportanceWeightedParameters
+from bothworlds.policies.ftrl.rates import (
     CommonRateParameters,
-    RateParameters,
+    PaperRateParameters,
     accumulate,
     coefficient,
     same_for_all,
 )
+from bothworlds.policies.ftrl.state import EPOCH, HORIZON, OFFSET, FTRLState
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.theory.follow import NOTHING, heights_of
 from bothworlds.theory.layout import (
@@ -82,15 +81,12 @@ def rate_increments(rate: Any, state: FTRLState, out: FloatArray) -> float:
     return -1.0
 
 
-@rate_increments.register(RateParameters)
-def _(rate: RateParameters, state: FTRLState, out: FloatArray) -> float:
-    if rate.error_weighted or (rate.schedule == RUNNING and rate.over_log):
-        return -1.0
+@rate_increments.register(PaperRateParameters)
+def _(rate: PaperRateParameters, state: FTRLState, out: FloatArray) -> float:
     horizon = state.scalars[HORIZON]
-    t = state.scalars[ROUND]
     out[:] = 0.0
-    accumulate(rate, t, horizon, 1.0, state.p, out)
-    return coefficient(rate, t, horizon, out.size) ** 2
+    accumulate(1.0 - 2.0 * rate.alpha, 1.0 / horizon, state.p, out)
+    return coefficient(rate, horizon) ** 2
 
 
 @rate_increments.register(CommonRateParameters)
@@ -157,7 +153,7 @@ def write(sheet: FloatArray, page: int, slots: IntArray, rows: int, out: FloatAr
 
 
 @kernel
-def learn(sheet: FloatArray, page: int, after: int, slots: IntArray, factor: float) -> None:
+def take_estimates(sheet: FloatArray, page: int, after: int, slots: IntArray, factor: float) -> None:
     """Write down the growth of the rates."""
     if factor >= 0.0:
         gather(sheet[INCREMENTS], slots, sheet[page + GROWTHS])
@@ -184,7 +180,7 @@ def choose(params: Any, state: Any, p: FloatArray, wish: int, uniforms: FloatArr
     if wish >= 0:
         return wish
     if wish == DRAWN:
-        return act(params, state, uniforms)[1]
+        return observe(params, state, act(params, state, uniforms), uniforms)
     best = int(np.argmax(p))
     if wish == RAREST:  # among those that are played at all: an arm of 1e-30 cannot be hit twice
         for i in range(p.size):
@@ -231,12 +227,13 @@ def keep_book(
         arms[t] = choose(params, state, within.p, arms[t], uniforms[min(t, uniforms.shape[0] - 1)])
         arm = arms[t]
         loss = losses[t, min(arm, losses.shape[1] - 1)]
-        weight, epoch = observation_weight(params, state, arm)
+        weight, epoch = weight_of(params, state, arm), scalars[EPOCH]
         if not weight >= NOTHING:
             return IMPOSSIBLE, t
-        if update(params, state, arm, loss, weight, epoch) == FAILED:
+        learn(params, state, arm, loss, weight, memo_of(params, state, arm, uniforms[0]))
+        if step(params, state) == FAILED:
             return UNSOLVED, t
-        if epoch != int(scalars[EPOCH]):
+        if epoch != scalars[EPOCH]:
             return RESTARTED, t
         # losses may have been recentred by a whole number: put what was before the round on the new scale
         recentred = scalars[OFFSET] - offset
@@ -244,7 +241,7 @@ def keep_book(
             for i in range(n):
                 before[i] -= recentred
         read(inner.rate, within, slots, sheet, after)
-        learn(sheet, page, after, slots, factor)
+        take_estimates(sheet, page, after, slots, factor)
         read_estimate(
             inner.estimator, arm, loss, weight, within.losses, before, slots, sheet[page + ESTIMATES]
         )

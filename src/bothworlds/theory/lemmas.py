@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds.policies.ftrl import FTRL
-from bothworlds.policies.rates import CommonRateParameters, RateParameters, log_horizon
+from bothworlds.policies.ftrl.ftrl import FTRL
+from bothworlds.policies.ftrl.rates import CommonRateParameters, PaperRateParameters, log_horizon
 from bothworlds.simplex.divergence import divergences_of, profile_of
 from bothworlds.simplex.regularizers.log_barrier import LogBarrierParameters
 from bothworlds.simplex.regularizers.shannon import ShannonParameters
@@ -190,9 +190,9 @@ def rate_sum_ratio(x: FloatArray, alpha: float, weights: FloatArray | None = Non
 def learning_rates(account: Account) -> Finding | None:
     """The learning-rate lemma, constant 2, on x_t = max(p_i^t, 1/T) of every arm."""
     rate = machine(account.parameters).rate
-    if not isinstance(rate, RateParameters | CommonRateParameters):
+    if not isinstance(rate, PaperRateParameters | CommonRateParameters):
         return None
-    alpha = rate.alpha if isinstance(rate, RateParameters) else 0.5
+    alpha = rate.alpha if isinstance(rate, PaperRateParameters) else 0.5
     clipped = np.maximum(account.p[:-1], 1.0 / (account.horizon or len(account)))
     found = within(rate_sum_ratio(clipped, alpha), 2.0)
     return found._replace(rounds=len(account))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bothworlds.policies import FTRL, DecoupledTsallisINF, TsallisINF
-from bothworlds.policies.ftrl_kernel import FTRLParameters
-from bothworlds.policies.rates import RateParameters
+from bothworlds.policies.ftrl.kernel import FTRLParameters
+from bothworlds.policies.ftrl.rates import PaperRateParameters
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, NotCovered, Setting, Term, states
 from bothworlds.theory.tsallis_bounds import tsallis_inf_bounds
@@ -50,13 +50,15 @@ class Shape:
     notes: tuple[str, ...] = ()
 
 
-def _same(one: FTRLParameters, other: FTRLParameters) -> bool:
+def _same(one: Any, other: FTRLParameters) -> bool:
     """Do two policies play the same, but for rounding of their constants?"""
+    if not isinstance(one, FTRLParameters):
+        return False
     parts = ((one.regularizer, other.regularizer), (one.estimator, other.estimator))
     if any(type(a) is not type(b) or a != b for a, b in parts) or type(one.rate) is not type(other.rate):
         return False
     numbers = [(one.log_barrier, other.log_barrier), (one.rate.theta, other.rate.theta)]
-    if isinstance(one.rate, RateParameters):  # else α = ½, and one rate for all arms
+    if isinstance(one.rate, PaperRateParameters):  # else α = ½, and one rate for all arms
         numbers.append((one.rate.alpha, other.rate.alpha))
     return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in numbers)
 

@@ -18,7 +18,7 @@ from bothworlds.policies import (
     EXP3PlusPlus,
 )
 from bothworlds.policies.confidence import delta_or
-from bothworlds.policies.rates import log_arms
+from bothworlds.policies.ftrl.rates import log_arms
 from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, NotCovered, Setting, Term, states
 from bothworlds.theory.tsallis_bounds import UNCORRUPTED, UNIQUE, unique
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bothworlds.policies.base import Policy
-from bothworlds.policies.rates import log_horizon
+from bothworlds.policies.ftrl.rates import log_horizon
 from bothworlds.theory.complexity import Complexity
 
 Cause = Literal["main", "corruption", "spread", "additive"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.base import Policy, act, init, observation_weight, update
-from bothworlds.policies.ftrl_state import OFFSET
+from bothworlds.policies.base import ALL_AWAKE, Policy, init, pull_once, update_once, weight_of
+from bothworlds.policies.ftrl.state import EPOCH, OFFSET
 from bothworlds.theory.finding import Finding, within
 from bothworlds.theory.ledger import machine_state
 from bothworlds.theory.lemmas import rate_sum_ratio
@@ -152,15 +152,15 @@ def estimator_bias(policy: Policy, n_arms: int = 4, rounds: int = 12, seed: int 
         before = here.losses + here.scalars[OFFSET]
         expected, size = np.zeros(n_arms), np.zeros(n_arms)
         for arm in range(n_arms):
-            weight, epoch = observation_weight(params, state, arm)
+            weight = weight_of(params, state, arm)
             other = _copied(state)
-            update(params, other, arm, losses[arm], weight, epoch)
+            update_once.py_func(params, other, arm, losses[arm], weight, here.scalars[EPOCH])
             there = machine_state(params, other)
             estimate = there.losses + there.scalars[OFFSET] - before
             expected += weight * estimate
             size += weight * np.abs(estimate)
         scale = np.maximum(np.maximum(size, losses), 1.0)
         worst = max(worst, float((np.abs(expected - losses) / scale).max()))
-        _, observe, _, weight, epoch = act(params, state, random.random(2))
-        update(params, state, observe, losses[observe], weight, epoch)
+        _, shown, weight, memo = pull_once.py_func(params, state, random.random(2), 0, ALL_AWAKE)
+        update_once.py_func(params, state, shown, losses[shown], weight, memo)
     return Finding(-worst, rounds, math.nan)

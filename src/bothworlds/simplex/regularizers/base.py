@@ -20,10 +20,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from bothworlds._jit import generic, kernel
 from bothworlds._simd import lane, pack
+from bothworlds._value import Value
 from bothworlds.errors import InvalidArgument
 
 DEEPEST = 700.0  # p = 1e-304: beyond it e^v overflows, and p is no longer a normal float64
@@ -43,8 +44,10 @@ class Constants(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Regularizer(ABC):
+class Regularizer(Value, ABC):
     """Base class of regularizers: immutable, comparable, hashable, printable."""
+
+    registry: ClassVar[dict[str, type[Any]]] = {}
 
     @abstractmethod
     def parameters(self) -> Any:

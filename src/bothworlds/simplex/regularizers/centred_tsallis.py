@@ -32,7 +32,7 @@ class CentredTsallisParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CentredTsallis(Regularizer):
+class CentredTsallis(Regularizer, name="centred-tsallis"):
     """Tsallis entropy whose slope vanishes at p = 1: ψ(p) = −(p^α − αp)/(α(1−α)), for α in [0, 1].
 
     Zimmert and Seldin's form. α = 0 and α = 1 are its limits −log p + p and p·log(p/e). With one rate for

@@ -19,7 +19,7 @@ class HybridParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hybrid(Regularizer):
+class Hybrid(Regularizer, name="hybrid"):
     """ψ = first + weight · second. Parts may be hybrids themselves.
 
     Examples

@@ -29,7 +29,7 @@ class LogBarrierParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LogBarrier(Regularizer):
+class LogBarrier(Regularizer, name="log-barrier"):
     """The log-barrier ψ(p) = −log p.
 
     With the paper's rates (α = 0) it gives regret O(𝔾 log T) in self-bounding worlds and

@@ -34,7 +34,7 @@ class ShannonParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shannon(Regularizer):
+class Shannon(Regularizer, name="shannon"):
     """Negative Shannon entropy in the paper's form, ψ(p) = p·log(p/e), so that ψ'(p) = log p.
 
     The "/e" matters: with arm-dependent rates, p·log p (slope log p + 1) has another solution, and the

@@ -39,7 +39,7 @@ class TsallisParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tsallis(Regularizer):
+class Tsallis(Regularizer, name="tsallis"):
     """β-Tsallis entropy, ψ(p) = −p^β/(1−β), for any β in (0, 1).
 
     β = ½ is the regularizer of Tsallis-INF, β = ⅔ that of its decoupled variant; β → 1 approaches Shannon

@@ -8,22 +8,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import act, copy, distribution, find, init, inspect, observation_weight, update
-from bothworlds.policies.estimators import ImportanceWeightedParameters, estimate, moves_one
-from bothworlds.policies.ftrl_state import (
+from bothworlds.policies.base import (
+    act,
+    copy,
+    distribution,
+    find,
+    init,
+    inspect,
+    learn,
+    memo_of,
+    step,
+    weight_of,
+)
+from bothworlds.policies.ftrl.estimators import estimate, moves_one
+from bothworlds.policies.ftrl.rates import CONTINUE, advance_rates, begin_rates, note_error, same_for_all
+from bothworlds.policies.ftrl.state import (
+    BEFORE,
+    DRIFT,
     EPOCH,
     HORIZON,
+    LEARNED,
     LOSS_COUNT,
     LOSS_SUM,
+    MOVED,
     N_SCALARS,
     OFFSET,
     ROUND,
     FTRLState,
 )
-from bothworlds.policies.rates import ON, advance_rates, begin_rates, same_for_all
 from bothworlds.simplex.kernel import CONVERGED
-from bothworlds.simplex.regularizers.base import Regularizer, slope
-from bothworlds.simplex.steps import MULTIPLIER, SEVERAL, TOTAL, advance, carries, choose, one_rate
+from bothworlds.simplex.regularizers.base import slope
+from bothworlds.simplex.steps import MULTIPLIER, SEVERAL, TOTAL, advance, carries, one_rate
 
 
 class FTRLParameters(NamedTuple):
@@ -40,21 +55,7 @@ class FTRLParameters(NamedTuple):
     step: Any
 
 
-RECENTRE = 4096.0
-
-
-def follow(
-    regularizer: Regularizer, estimator: Any, rate: Any, log_barrier: float, n_arms: int
-) -> FTRLParameters:
-    """The parameters, with the fastest step for them."""
-    inner = regularizer.parameters()
-    step = choose(inner, log_barrier, same_for_all(rate), n_arms)
-    return FTRLParameters(inner, estimator, rate, log_barrier, n_arms, step)
-
-
-def importance_weighted(regularizer: Regularizer, rate: Any, n_arms: int) -> FTRLParameters:
-    """FTRL with plain importance weighting, without an extra log-barrier, and with any schedule of rates."""
-    return follow(regularizer, ImportanceWeightedParameters(), rate, 0.0, n_arms)
+RECENTER = 4096.0
 
 
 @init.register(FTRLParameters)
@@ -90,28 +91,51 @@ def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> int:
 
 
 @act.register(FTRLParameters, inline=True)
-def _(params: FTRLParameters, state: FTRLState, uniforms: FloatArray) -> tuple[int, int, float, float, int]:
-    arm = find(state.p, uniforms[0] * state.carried[TOTAL])
-    p = state.p[arm]
-    return arm, arm, p, p, int(state.scalars[EPOCH])
+def _(params: FTRLParameters, state: FTRLState, uniforms: FloatArray) -> int:
+    return find(state.p, uniforms[0] * state.carried[TOTAL])
 
 
-@update.register(FTRLParameters, inline=True)
-def _(params: FTRLParameters, state: FTRLState, observe: int, loss: float, weight: float, epoch: int) -> int:
+@weight_of.register(FTRLParameters, inline=True)
+def _(params: FTRLParameters, state: FTRLState, arm: int) -> float:
+    return float(state.p[arm])
+
+
+@memo_of.register(FTRLParameters, inline=True)
+def _(params: FTRLParameters, state: FTRLState, arm: int, uniforms: FloatArray) -> float:
+    return float(state.scalars[EPOCH])
+
+
+@learn.register(FTRLParameters, inline=True)
+def _(params: FTRLParameters, state: FTRLState, arm: int, loss: float, weight: float, memo: float) -> None:
     scalars = state.scalars
     mean = (0.5 + scalars[LOSS_SUM]) / (1.0 + scalars[LOSS_COUNT])
     scalars[LOSS_SUM] += loss
     scalars[LOSS_COUNT] += 1.0
-    if epoch != int(scalars[EPOCH]):
-        return CONVERGED  # drawn before the last restart: only the mean survives restarts
-    before = state.losses[observe]
-    baseline = estimate(params.estimator, state, mean, observe, loss, weight)
-    horizon = advance_rates(params.rate, state, observe, loss - baseline)
+    if memo != scalars[EPOCH]:
+        return  # drawn before the last restart: only the mean survives restarts
+    scalars[LEARNED] += 1.0
+    scalars[MOVED] = arm
+    scalars[BEFORE] = state.losses[arm]
+    baseline = estimate(params.estimator, state, mean, arm, loss, weight)
+    scalars[DRIFT] += baseline
+    note_error(params.rate, state, arm, loss - baseline)
+
+
+@step.register(FTRLParameters, inline=True)
+def _(params: FTRLParameters, state: FTRLState) -> int:
+    scalars = state.scalars
+    learned, drift = scalars[LEARNED], scalars[DRIFT]
+    if learned == 0.0:
+        return CONVERGED
+    scalars[LEARNED] = 0.0
+    scalars[DRIFT] = 0.0
+    horizon = advance_rates(params.rate, state)
     scalars[ROUND] += 1.0
-    if horizon != ON:
+    if horizon != CONTINUE:
         scalars[EPOCH] += 1.0
         return restart(params, state, horizon)
-    return solve(params, state, observe if moves_one(params.estimator) else SEVERAL, before, baseline)
+    moved = int(scalars[MOVED]) if learned == 1.0 and moves_one(params.estimator) else SEVERAL
+    return solve(params, state, moved, scalars[BEFORE], drift)
 
 
 @kernel(inline=True)
@@ -135,13 +159,13 @@ def solve(params: FTRLParameters, state: FTRLState, moved: int, before: float, d
         before,
         drift,
     )
-    if state.carried[MULTIPLIER] > RECENTRE:
-        recentre(state)
+    if state.carried[MULTIPLIER] > RECENTER:
+        recenter(state)
     return status
 
 
 @kernel
-def recentre(state: FTRLState) -> None:
+def recenter(state: FTRLState) -> None:
     """Subtract a whole number from all losses, which is exact below 2^53: p and its precision stay."""
     shift = math.floor(state.carried[MULTIPLIER])
     for i in range(state.losses.size):
@@ -153,11 +177,6 @@ def recentre(state: FTRLState) -> None:
 @distribution.register(FTRLParameters)
 def _(params: FTRLParameters, state: FTRLState, out: FloatArray) -> None:
     copy(state.p, out)
-
-
-@observation_weight.register(FTRLParameters)
-def _(params: FTRLParameters, state: FTRLState, arm: int) -> tuple[float, int]:
-    return state.p[arm], int(state.scalars[EPOCH])
 
 
 @inspect.register(FTRLParameters)

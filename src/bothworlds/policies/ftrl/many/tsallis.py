@@ -6,12 +6,14 @@ import math
 from typing import NamedTuple
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import act, distribution, init, inspect, observation_weight, update
-from bothworlds.policies.many.sample import pick
-from bothworlds.policies.many.search import change, fill, search
-from bothworlds.policies.many.series import sum_up
-from bothworlds.policies.many.state import (
+from bothworlds.policies.base import act, distribution, init, inspect, learn, observe, step, weight_of
+from bothworlds.policies.ftrl.many.sample import pick
+from bothworlds.policies.ftrl.many.search import change, fill, search
+from bothworlds.policies.ftrl.many.series import sum_up
+from bothworlds.policies.ftrl.many.state import (
     LOSS,
+    MOVED,
+    NOTHING,
     OFFSET,
     PER_ARM,
     ROUND,
@@ -66,38 +68,40 @@ def _(params: ManyArmsParameters) -> ManyArmsState:
 
 
 @act.register(ManyArmsParameters)
-def _(
-    params: ManyArmsParameters, state: ManyArmsState, uniforms: FloatArray
-) -> tuple[int, int, float, float, int]:
-    arm = pick(state, params.power, uniforms[0])
-    p = probability(params.power, state.arms, state.scalars, arm)
-    if params.explore == params.power:
-        return arm, arm, p, p, 0
-    observe = pick(state, params.explore, uniforms[-1])
-    return arm, observe, p, observation_weight(params, state, observe)[0], 0
+def _(params: ManyArmsParameters, state: ManyArmsState, uniforms: FloatArray) -> int:
+    return pick(state, params.power, uniforms[0])
 
 
-@observation_weight.register(ManyArmsParameters)
-def _(params: ManyArmsParameters, state: ManyArmsState, arm: int) -> tuple[float, int]:
+@observe.register(ManyArmsParameters)
+def _(params: ManyArmsParameters, state: ManyArmsState, arm: int, uniforms: FloatArray) -> int:
+    return arm if params.explore == params.power else pick(state, params.explore, uniforms[-1])
+
+
+@weight_of.register(ManyArmsParameters)
+def _(params: ManyArmsParameters, state: ManyArmsState, arm: int) -> float:
     scalars = state.scalars
     if params.explore == params.power:
-        return probability(params.power, state.arms, scalars, arm), 0
+        return probability(params.power, state.arms, scalars, arm)
     total = sum_up(scalars, params.explore, params.explore - first_power(params), scalars[SHIFT])[0]
-    return whole_power(scalars[UNIT] / distance(state.arms, scalars, arm), params.explore) / total, 0
+    return whole_power(scalars[UNIT] / distance(state.arms, scalars, arm), params.explore) / total
 
 
-@update.register(ManyArmsParameters)
+@learn.register(ManyArmsParameters)
 def _(
-    params: ManyArmsParameters, state: ManyArmsState, observe: int, loss: float, weight: float, epoch: int
-) -> int:
+    params: ManyArmsParameters, state: ManyArmsState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    state.scalars[MOVED] = NOTHING
+    if loss > 0.0:
+        state.scalars[MOVED] = arm
+        change(params, state, arm, state.arms[PER_ARM * arm + LOSS] + loss / weight, 1.0)
+
+
+@step.register(ManyArmsParameters)
+def _(params: ManyArmsParameters, state: ManyArmsState) -> int:
     scalars = state.scalars
     scalars[ROUND] += 1.0
     scalars[SCALE] = (params.power - 1.0) * rate(params, scalars[ROUND])
-    changed = -1
-    if loss > 0.0:
-        changed = observe
-        change(params, state, observe, state.arms[PER_ARM * observe + LOSS] + loss / weight, 1.0)
-    return search(params, state, changed)
+    return search(params, state, int(scalars[MOVED]))
 
 
 @distribution.register(ManyArmsParameters)

@@ -1,4 +1,4 @@
-"""Loss estimators: from one observed loss to an estimate of all losses.
+"""Loss estimators, the third part of FTRL: from one observed loss to an estimate of all losses.
 
 The unbiased ones have the form  ℓ̂_i = b_i + 1[i = a]·(ℓ_a − b_a)/p_a  for the observed arm a, with
 baselines b that are fixed before the draw: E[ℓ̂_i] = b_i + p_i (ℓ_i − b_i)/p_i = ℓ_i, whatever b is.
@@ -16,19 +16,22 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from bothworlds import _check
 from bothworlds._jit import generic, kernel
-from bothworlds.policies.ftrl_state import FTRLState
+from bothworlds._value import Value
+from bothworlds.policies.ftrl.state import FTRLState
 from bothworlds.simplex.steps import MULTIPLIER
 
 AT_THE_CAP = 1.0 + 1e-12  # what equals its cap up to rounding is within it
 
 
 @dataclass(frozen=True)
-class Estimator(ABC):
+class Estimator(Value, ABC):
     """Base class of loss estimators."""
+
+    registry: ClassVar[dict[str, type[Any]]] = {}
 
     @abstractmethod
     def parameters(self) -> Any:
@@ -54,7 +57,7 @@ class BaselineParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ImportanceWeighted(Estimator):
+class ImportanceWeighted(Estimator, name="importance-weighted"):
     """The paper's estimator: ℓ̂_i = 1[i = a]·ℓ_a/p_a. No baseline."""
 
     def parameters(self) -> ImportanceWeightedParameters:
@@ -63,7 +66,7 @@ class ImportanceWeighted(Estimator):
 
 
 @dataclass(frozen=True)
-class CappedBaseline(Estimator):
+class CappedBaseline(Estimator, name="capped-baseline"):
     """A baseline for every arm, capped where the regularizer could not hold it.
 
     b_i = min{b, κ·p_i·abs(∂_i φ)} with b the running mean (½ + Σ losses seen)/(1 + number seen), or a fixed
@@ -97,7 +100,7 @@ class CappedBaseline(Estimator):
 
 
 @dataclass(frozen=True)
-class ImplicitExploration(Estimator):
+class ImplicitExploration(Estimator, name="implicit-exploration"):
     """The biased estimator of EXP3-IX: ℓ̂_i = 1[i = a]·ℓ_a/(p_a + s/γ_a), γ the learning rate in force.
 
     Adding to the denominator underestimates losses, rare arms' the most: E[ℓ̂_i] = ℓ_i·p_i/(p_i + s/γ_i).
@@ -120,19 +123,13 @@ class ImplicitExploration(Estimator):
         return ImplicitExplorationParameters(self.scale)
 
 
-def reduced_variance() -> CappedBaseline:
-    """Zimmert and Seldin's reduced-variance estimator: b = ½ where p_i ≥ η_t², else 0.
+IMPORTANCE_WEIGHTED = ImportanceWeighted()
 
-    With ½-Tsallis entropy, γ_t = √t/2 and η_t = 4/√t, p_i ≥ η_t² is ¼·p_i·abs(∂_i φ) = ¼·γ_t·√p_i ≥ ½.
-    """
-    return CappedBaseline(kappa=0.25, baseline=0.5, beyond="drop")
+REDUCED_VARIANCE = CappedBaseline(kappa=0.25, baseline=0.5, beyond="drop")
+"""Zimmert and Seldin's reduced-variance estimator: b = ½ where p_i ≥ η_t², else 0.
 
-
-REGISTRY: dict[str, type[Estimator]] = {
-    "importance-weighted": ImportanceWeighted,
-    "capped-baseline": CappedBaseline,
-    "implicit-exploration": ImplicitExploration,
-}
+With ½-Tsallis entropy, γ_t = √t/2 and η_t = 4/√t, p_i ≥ η_t² is ¼·p_i·abs(∂_i φ) = ¼·γ_t·√p_i ≥ ½.
+"""
 
 
 @generic
@@ -140,7 +137,7 @@ def estimate(
     estimator: Any,
     state: FTRLState,
     mean: float,
-    observe: int,
+    arm: int,
     loss: float,
     weight: float,
 ) -> float:
@@ -167,11 +164,11 @@ def _(
     estimator: ImportanceWeightedParameters,
     state: FTRLState,
     mean: float,
-    observe: int,
+    arm: int,
     loss: float,
     weight: float,
 ) -> float:
-    state.losses[observe] += loss / weight
+    state.losses[arm] += loss / weight
     return 0.0
 
 
@@ -180,11 +177,11 @@ def _(
     estimator: ImplicitExplorationParameters,
     state: FTRLState,
     mean: float,
-    observe: int,
+    arm: int,
     loss: float,
     weight: float,
 ) -> float:
-    state.losses[observe] += loss / (weight + estimator.scale / state.rates[observe])
+    state.losses[arm] += loss / (weight + estimator.scale / state.rates[arm])
     return 0.0
 
 
@@ -193,17 +190,17 @@ def _(
     estimator: BaselineParameters,
     state: FTRLState,
     mean: float,
-    observe: int,
+    arm: int,
     loss: float,
     weight: float,
 ) -> float:
     losses, p = state.losses, state.p
     multiplier = state.carried[MULTIPLIER]
     baseline = mean if math.isnan(estimator.baseline) else estimator.baseline
-    observed = capped(estimator, baseline, estimator.kappa * p[observe] * (losses[observe] - multiplier))
+    observed = capped(estimator, baseline, estimator.kappa * p[arm] * (losses[arm] - multiplier))
     for i in range(losses.size):
         losses[i] += capped(estimator, baseline, estimator.kappa * p[i] * (losses[i] - multiplier))
-    losses[observe] += (loss - observed) / weight
+    losses[arm] += (loss - observed) / weight
     return observed
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds._simd import LANES, fill, load, store
-from bothworlds.policies.many.buckets import COARSE_UNITS, FINE_UNITS, REACH
-from bothworlds.policies.many.state import (
+from bothworlds.policies.ftrl.many.buckets import COARSE_UNITS, FINE_UNITS, REACH
+from bothworlds.policies.ftrl.many.state import (
     AGE,
     CENTRE,
     COARSE,

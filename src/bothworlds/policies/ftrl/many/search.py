@@ -17,7 +17,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.many.buckets import (
+from bothworlds.policies.ftrl.many.buckets import (
     REACH,
     add_moments,
     dissolve_near,
@@ -26,8 +26,8 @@ from bothworlds.policies.many.buckets import (
     size_of,
     take_out,
 )
-from bothworlds.policies.many.series import correct_series, expand_series, sum_up
-from bothworlds.policies.many.state import (
+from bothworlds.policies.ftrl.many.series import correct_series, expand_series, sum_up
+from bothworlds.policies.ftrl.many.state import (
     AGE,
     BUCKETS,
     CENTRE,

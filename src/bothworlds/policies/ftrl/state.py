@@ -1,4 +1,4 @@
-"""The state of the FTRL machine, which its interchangeable parts (estimators, rates) read and write."""
+"""The state of the FTRL machine, which its parts (estimators, rates, predictions) read and write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bothworlds._jit import FloatArray
 
 
 class FTRLState(NamedTuple):
-    """All that an FTRL policy knows. Between updates ``p`` is the solution for ``losses`` and ``rates``."""
+    """All that an FTRL policy knows. Between rounds ``p`` is the solution for ``losses`` and ``rates``."""
 
     losses: FloatArray
     """Cumulative estimated losses minus the whole number ``scalars[OFFSET]``."""
@@ -30,4 +30,10 @@ HORIZON = 2  # T, or T_k of the segment
 EPOCH = 3  # number of restarts so far
 LOSS_SUM = 4  # losses seen, restarts survived
 LOSS_COUNT = 5
-N_SCALARS = 6
+# from ``learn`` to ``step``, zero between rounds
+LEARNED = 6  # number of observations
+MOVED = 7  # the one arm whose loss has changed
+BEFORE = 8  # its loss before that
+DRIFT = 9  # by how much most losses have grown
+ERRORS = 10  # sum of the squared prediction errors, where the rates want it
+N_SCALARS = 11

@@ -10,7 +10,7 @@ the first.
 from __future__ import annotations
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.many.state import (
+from bothworlds.policies.ftrl.many.state import (
     COUNT,
     NEARNESS,
     PER_ARM,

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.many.members import join, leave
-from bothworlds.policies.many.state import (
+from bothworlds.policies.ftrl.many.members import join, leave
+from bothworlds.policies.ftrl.many.state import (
     BUCKETS,
     CENTRE,
     COARSE,

@@ -59,7 +59,10 @@ SERIES = 12  # Σ b_i·(UNIT/(L_i − CENTRE))^k for TERMS successive k
 TERMS = 16
 SCRATCH = SERIES + TERMS  # for the moments of one bucket
 FOUR = SCRATCH + MOMENTS  # for four numbers
-N_SCALARS = FOUR + 4
+MOVED = FOUR + 4  # from ``learn`` to ``step``: the arm whose loss or weight has changed
+N_SCALARS = MOVED + 1
+
+NOTHING = -1  # in place of an arm
 
 
 class ManyArmsState(NamedTuple):
@@ -78,7 +81,9 @@ def empty_state(n_arms: int) -> ManyArmsState:
     arms[PLACE::PER_ARM] = np.arange(n_arms)
     members = np.zeros(3 * n_arms + 16 * BUCKETS)
     members[:n_arms] = np.arange(n_arms)
-    return ManyArmsState(arms, members, np.zeros(N_BUCKETS), np.zeros(N_SCALARS))
+    scalars = np.zeros(N_SCALARS)
+    scalars[MOVED] = NOTHING
+    return ManyArmsState(arms, members, np.zeros(N_BUCKETS), scalars)
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.many.state import (
+from bothworlds.policies.ftrl.many.state import (
     COUNT,
     EMPTY,
     FILLED,

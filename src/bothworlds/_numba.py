@@ -1,0 +1,417 @@
+"""All that touches numba itself, which is imported with this file: at the first kernel that is compiled.
+
+Much of it is not numba's public interface: the disk cache, the type of a SIMD block and how its operations
+become LLVM instructions. So numba has an upper bound in pyproject.toml, and ``tests/test_numba.py`` says what has
+changed when it is raised.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import caching, cgutils, types
+from numba.core.errors import NumbaError
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.runtime import rtsys
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+
+from bothworlds import _jit, _simd
+from bothworlds._lock import exclusive
+from bothworlds._simd import LANES, MANTISSA, ONE, ROOT_HALF
+
+# Always with "_nrt", the reference counts: a callee that does not say would inherit its caller's.
+FLAGS: dict[str, Any] = {"error_model": "numpy"}
+PROCESS = secrets.token_hex(6)  # in the names of the files that this process writes to the cache
+
+
+def interpreted() -> bool:
+    """Is everything run as plain Python, by NUMBA_DISABLE_JIT=1?"""
+    return bool(numba.config.DISABLE_JIT)
+
+
+def offer(function: Callable[..., Any], choose: Callable[..., Any], flags: dict[str, bool]) -> None:
+    """Let compiled code call ``function``; ``choose`` picks the implementation by the types of the arguments."""
+    overload(function, jit_options=FLAGS | flags, strict=False)(choose)
+
+
+def dispatcher(function: Callable[..., Any], cache: Any, *, allocates: bool) -> Any:
+    """A function that compiles itself for new types of arguments, and keeps the result in ``cache``."""
+    made = numba.njit(nogil=True, _nrt=allocates, **FLAGS)(function)
+    made._cache = cache
+    return made
+
+
+def machine_code(made: Any, argument_types: tuple[Any, ...]) -> Callable[..., Any]:
+    """The machine code of a dispatcher for these types, compiled if need be."""
+    made.compile(argument_types)
+    return made.overloads[argument_types].entry_point  # type: ignore[no-any-return]
+
+
+def arrays_alive() -> int:
+    """How many arrays compiled code has allocated and not freed."""
+    counts = rtsys.get_allocation_stats()
+    return int(counts.mi_alloc - counts.mi_free)
+
+
+def type_of(value: Any) -> Any:
+    """The type that numba sees."""
+    return numba.typeof(value)
+
+
+def places_of(error: NumbaError) -> list[tuple[str, int]]:
+    """File and line of what could not be compiled, innermost first."""
+    found = re.findall(r'File "([^"]+)", line (\d+)', str(error))
+    return [(file, int(line)) for file, line in reversed(found)]
+
+
+def diagnose(error: NumbaError) -> tuple[str, str]:
+    """What is wrong in a line, and what to do."""
+    text = str(error)
+    if "NRT required but not enabled" in text:
+        return (
+            "it takes memory, which kernels inside the package do not get",
+            "write a loop in place of out[:] = values or call copy(values, out), or register it with allocates=True",
+        )
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    marked = [line for line in lines if line.startswith((">>>", "No implementation", "Cannot", "Unknown", "Untyped"))]
+    return (marked or lines)[0], "use what numba compiles: numbers, NumPy arrays, loops, other kernels"
+
+
+# --- the disk cache -------------------------------------------------------------------------------------
+# numba's own cache looks only at the file of the function it caches, so a cached caller keeps using the
+# old code of a helper that was edited in another file. Here the folder is named by a hash of all sources.
+
+
+def _classes(kind: Any) -> Iterator[type]:
+    """The ``NamedTuple`` classes in a numba type, however deep."""
+    if hasattr(kind, "instance_class"):
+        yield kind.instance_class
+    for part in getattr(kind, "types", ()):
+        yield from _classes(part)
+
+
+def disk_cache(function: Callable[..., Any]) -> Any:
+    """A cache for numba: kernels of the package in one folder, those of each set of other files in their own.
+
+    An index that names a class of the user's must never be read by a program that cannot import it, and
+    a policy that was edited must never meet the code of its earlier self.
+    """
+    def cache_in(folder: Path) -> Any:
+        class Locator(caching._CacheLocator):  # type: ignore[misc]
+            def get_cache_path(self) -> str:
+                return str(folder)
+
+            def get_source_stamp(self) -> str:
+                return _jit.source_hash()
+
+            def get_disambiguator(self) -> str:
+                return function.__module__
+
+            @classmethod
+            def from_function(cls, py_func: Any, py_file: str) -> Locator:
+                return cls()
+
+        class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+            _locator_classes = (Locator,)
+
+        class Cache(caching.FunctionCache):  # type: ignore[misc]
+            _impl_class = Implementation
+
+        cache = Cache(function)
+        # numba numbers its files: two processes that save at once would take the same number, and an index
+        # would name the code of another signature
+        files = cache._cache_file
+        files._data_name_pattern = files._data_name_pattern.replace("{number", f"{PROCESS}-{{number")
+        return cache
+
+    class Router(caching.NullCache):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.caches: dict[Path, Any] = {}
+
+        def choose(self, signature: Any) -> Any:
+            kinds = {kind for argument in signature for kind in _classes(argument)}
+            files = {path for kind in kinds for path in _jit.outside.get(kind, ())}
+            if not all(path.is_file() for path in files):
+                return None  # typed at a prompt: nothing to compare with next time
+            folder = _jit.cache_directory() / _jit.hash_of(sorted(files)) if files else _jit.cache_directory()
+            if folder not in self.caches:
+                self.caches[folder] = cache_in(folder)
+            return self.caches[folder]
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            cache = self.choose(sig)
+            try:
+                found = None if cache is None else cache.load_overload(sig, target_context)
+            except (ImportError, AttributeError):
+                return None  # the same file under another module name
+            # machine code for other types would read memory that is not there
+            return found if found is None or tuple(found.signature.args) == tuple(sig) else None
+
+        def has(self, sig: Any, target_context: Any) -> bool:
+            cache = self.choose(sig)
+            if cache is None:
+                return False
+            key = cache._index_key(sig, target_context.codegen())
+            return key in cache._cache_file._load_index()
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            cache = self.choose(sig)
+            if cache is not None:
+                # numba numbers its files by an index that it reads, then writes: two processes that compile
+                # different kernels at the same time could give both the same number
+                folder = Path(cache.cache_path)
+                folder.mkdir(parents=True, exist_ok=True)
+                with exclusive(folder / "lock"):
+                    cache.save_overload(sig, data)
+
+    return Router()
+
+
+# --- blocks of four numbers -----------------------------------------------------------------------------
+
+
+def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
+    """The functions of _simd.py for compiled code: a numba type that is a vector of LLVM."""
+    number = types.float64
+    vector = ir.VectorType(ir.DoubleType(), LANES)
+    index = ir.IntType(32)
+
+    class Block(types.Type):
+        instance_class = np.ndarray  # generic kernels that are registered for it take blocks
+
+        def __init__(self) -> None:
+            super().__init__(name="Block")
+
+    block = Block()
+
+    @register_model(Block)
+    class _(models.PrimitiveModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, vector)
+
+    def spread(builder: Any, value: Any) -> Any:
+        one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, index(0))
+        everywhere = ir.Constant(ir.VectorType(index, LANES), [0] * LANES)
+        return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), everywhere)
+
+    def widen(builder: Any, kinds: Any, values: Any) -> list[Any]:
+        return [
+            spread(builder, value) if kind == number else value
+            for kind, value in zip(kinds, values, strict=True)
+        ]
+
+    def elements(builder: Any, value: Any) -> list[Any]:
+        return [builder.extract_element(value, index(lane)) for lane in range(LANES)]
+
+    def pointer(context: Any, builder: Any, kind: Any, values: Any, at: Any) -> Any:
+        data = context.make_array(kind)(context, builder, values).data
+        return builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
+
+    def arithmetic(symbol: Any, instruction: str) -> None:
+        @infer_global(symbol)
+        class _(AbstractTemplate):  # type: ignore[misc]
+            def generic(self, args: Any, kws: Any) -> Any:
+                if len(args) == 2 and block in args and set(args) <= {block, number}:
+                    return signature(block, *args)
+                return None
+
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return getattr(builder, instruction)(*widen(builder, sig.args, args))
+
+        for kinds in ((block, block), (block, number), (number, block)):
+            lower_builtin(symbol, *kinds)(lower)
+
+    arithmetic(operator.add, "fadd")
+    arithmetic(operator.sub, "fsub")
+    arithmetic(operator.mul, "fmul")
+    arithmetic(operator.truediv, "fdiv")
+
+    @infer_global(operator.neg)
+    class Negative(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, kws: Any) -> Any:
+            return signature(block, block) if tuple(args) == (block,) else None
+
+    @lower_builtin(operator.neg, block)  # type: ignore[untyped-decorator]
+    def lower_neg(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fneg(args[0])
+
+    def provide(function: Any, result: Any, lower: Any) -> None:
+        """``function`` as compiled code, without a call: arguments are blocks, floats, an array, an index.
+
+        ``result`` is its type, or a function of those of the arguments.
+        """
+
+        @infer_global(function)
+        class _(AbstractTemplate):  # type: ignore[misc]
+            def generic(self, args: Any, kws: Any) -> Any:
+                return signature(
+                    result if isinstance(result, types.Type) else result(*args),
+                    *(types.intp if isinstance(kind, types.Integer) else kind for kind in args),
+                )
+
+        @lower_builtin(function, types.VarArg(types.Any))  # type: ignore[attr-defined, untyped-decorator]
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return lower(context, builder, sig.args, args)
+
+    def lower_store(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        (value,) = widen(builder, kinds[2:], args[2:])
+        builder.store(value, pointer(context, builder, kinds[0], args[0], args[1]), align=8)
+        return context.get_dummy_value()
+
+    def lower_pack(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        value = ir.Constant(vector, ir.Undefined)
+        for lane in range(LANES):
+            value = builder.insert_element(value, args[lane], index(lane))
+        return value
+
+    def lower_add_up(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        a, b, c, d = elements(builder, args[0])
+        return builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
+
+    def pick(comparison: str) -> Any:
+        def lower(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+            a, b = widen(builder, kinds, args)
+            return builder.select(builder.fcmp_ordered(comparison, a, b), a, b)
+
+        return lower
+
+    def lower_at_most(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        a, b = widen(builder, kinds, args)
+        ones, zeros = (ir.Constant(vector, [value] * LANES) for value in (1.0, 0.0))
+        return builder.select(builder.fcmp_ordered("<=", a, b), ones, zeros)
+
+    def lower_all_at_most(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        a, b = widen(builder, kinds, args)
+        bits = builder.bitcast(builder.fcmp_ordered("<=", a, b), ir.IntType(LANES))
+        return builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(LANES), 2**LANES - 1))
+
+    def lower_root(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kind = ir.FunctionType(vector, [vector])
+        name = f"llvm.sqrt.v{LANES}f64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+    words = ir.VectorType(ir.IntType(64), LANES)
+
+    def every(word: int) -> Any:
+        return ir.Constant(words, [word] * LANES)
+
+    def shifted(builder: Any, value: Any) -> Any:
+        return builder.add(builder.bitcast(value, words), every(ONE - ROOT_HALF))
+
+    def lower_mantissa(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        kept = builder.and_(shifted(builder, args[0]), every(MANTISSA))
+        return builder.bitcast(builder.add(kept, every(ROOT_HALF)), vector)
+
+    def lower_exponent(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        # 2^52 + n, for whole n ≥ 0, has n for its last bits: no conversion that processors lack
+        word = builder.lshr(shifted(builder, args[0]), every(52))
+        large = builder.bitcast(builder.or_(word, every(0x4330000000000000)), vector)
+        return builder.fsub(large, ir.Constant(vector, [4503599627370496.0 + 1023.0] * LANES))
+
+    def lower_scale(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        large = builder.fadd(args[1], ir.Constant(vector, [6755399441055744.0] * LANES))
+        power = builder.shl(builder.bitcast(large, words), every(52))
+        return builder.bitcast(builder.add(builder.bitcast(args[0], words), power), vector)
+
+    def lower_smallest(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        a, b, c, d = elements(builder, args[0])
+        less = pick("<")
+        left, right = (less(context, builder, (block, block), pair) for pair in ((a, b), (c, d)))
+        return less(context, builder, (block, block), (left, right))
+
+    def places(context: Any, builder: Any, kinds: Any, args: Any) -> list[Any]:
+        data = context.make_array(kinds[0])(context, builder, args[0]).data
+        arms = elements(builder, builder.fptosi(args[1], ir.VectorType(index, LANES)))
+        firsts = [builder.mul(arm, index(LANES)) for arm in arms]
+        return [builder.gep(data, [builder.add(at, index(lane))]) for lane, at in enumerate(firsts)]
+
+    def lower_gather(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        found = [builder.load(place) for place in places(context, builder, kinds, args)]
+        return lower_pack(context, builder, (), found)
+
+    def lower_scatter(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        for value, place in zip(
+            elements(builder, args[2]), places(context, builder, kinds, args), strict=True
+        ):
+            builder.store(value, place)
+        return context.get_dummy_value()
+
+    class Indexable(types.Type):
+        def __init__(self, item: Any) -> None:
+            self.item = item
+            super().__init__(name=f"Indexable({item})")
+
+    @register_model(Indexable)
+    class _(models.PrimitiveModel):  # type: ignore[misc,no-redef]
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, cgutils.voidptr_t)
+
+    def lower_indexable(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        place = cgutils.alloca_once_value(builder, args[0])
+        return builder.bitcast(place, cgutils.voidptr_t)
+
+    def lower_item_of(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+        place = builder.bitcast(args[0], context.get_value_type(kinds[0].item).as_pointer())
+        item = builder.load(builder.gep(place, [args[1]]))
+        return impl_ret_borrowed(context, builder, kinds[0].item, item)  # the tuple still owns it
+
+    provide(
+        _simd.load,
+        block,
+        lambda context, builder, kinds, args: builder.load(
+            pointer(context, builder, kinds[0], args[0], args[1]), align=8
+        ),
+    )
+    provide(_simd.store, types.void, lower_store)
+    provide(_simd.fill, block, lambda context, builder, kinds, args: spread(builder, args[0]))
+    provide(_simd.pack, block, lower_pack)
+    provide(_simd.add_up, number, lower_add_up)
+    provide(_simd.least, block, pick("<"))
+    provide(_simd.most, block, pick(">"))
+    provide(_simd.at_most, block, lower_at_most)
+    provide(_simd.all_at_most, types.boolean, lower_all_at_most)
+    provide(_simd.root, block, lower_root)
+    provide(_simd.mantissa_of, block, lower_mantissa)
+    provide(_simd.exponent_of, block, lower_exponent)
+    provide(_simd.scale, block, lower_scale)
+    provide(_simd.lane, number, lambda context, builder, kinds, args: builder.extract_element(*args))
+    provide(_simd.smallest, number, lower_smallest)
+    provide(_simd.indexable, lambda kind: Indexable(kind.dtype), lower_indexable)
+    provide(_simd.item_of, lambda kind, _: kind.item, lower_item_of)
+    provide(_simd.gather, block, lower_gather)
+    provide(_simd.scatter, types.void, lower_scatter)
+
+
+# --- words of 64 bits -----------------------------------------------------------------------------------
+
+
+def extend_by_long_words(plus: Callable[..., Any], times: Callable[..., Any]) -> None:
+    """Sum and product of unsigned words for compiled code."""
+    word, double = types.uint64, ir.IntType(128)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add(typing_context: Any, a: Any, b: Any) -> Any:
+        return word(word, word), lambda context, builder, signature, args: builder.add(*args)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def multiply(typing_context: Any, a: Any, b: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            product = builder.mul(*(builder.zext(value, double) for value in args))
+            high = builder.lshr(product, ir.Constant(double, 64))
+            halves = [builder.trunc(half, ir.IntType(64)) for half in (high, product)]
+            return context.make_tuple(builder, signature.return_type, halves)
+
+        return types.UniTuple(word, 2)(word, word), lower  # type: ignore[attr-defined]
+
+    flags = {"_nrt": False, "forceinline": True}
+    overload(plus, jit_options=flags)(lambda a, b: lambda a, b: add(a, b))  # noqa: PLW0108 - numba's way
+    overload(times, jit_options=flags)(lambda a, b: lambda a, b: multiply(a, b))  # noqa: PLW0108

@@ -1,0 +1,162 @@
+"""Optimistic FTRL: the leader also weighs in a prediction m_i of every arm's next loss.
+
+    p^t = argmin <p, Σ_{s<t} ℓ̂^s + m^t> + regularizer,    ℓ̂^t = m^t + (ℓ_a − m_a)/p_a·e_a .
+
+The machine is the plain FTRL one; what it calls losses is Σℓ̂ + m here. From round to round that sum grows
+by ℓ̂^t − m^t + m^{t+1}, in which m^t cancels: add m^{t+1} to all arms and (ℓ_a − m_a^t)/p_a to arm a.
+Predictions survive restarts.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray, kernel
+from bothworlds._value import Value
+from bothworlds.policies.base import (
+    act,
+    copy,
+    distribution,
+    init,
+    inspect,
+    learn,
+    memo_of,
+    step,
+    weight_of,
+)
+from bothworlds.policies.ftrl.kernel import FTRLParameters, solve
+from bothworlds.policies.ftrl.state import EPOCH, LEARNED, FTRLState
+from bothworlds.simplex.steps import SEVERAL
+
+
+@dataclass(frozen=True)
+class Predictions(Value, ABC):
+    """Base class of predictions of the next loss of every arm. All are ½ at first."""
+
+    registry: ClassVar[dict[str, type[Any]]] = {}
+
+    @abstractmethod
+    def parameters(self) -> float:
+        """The part of the error by which a prediction moves; NaN for the mean."""
+
+
+@dataclass(frozen=True)
+class SteadyPredictions(Predictions, name="steady-predictions"):
+    """m_i moves towards each loss seen of arm i by η times the difference.
+
+    Parameters
+    ----------
+    eta:
+        η in [0, ½]; with 0 the predictions stay ½.
+    """
+
+    eta: float = 0.25
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eta", _check.number("eta", self.eta, at_least=0.0, at_most=0.5))
+
+    def parameters(self) -> float:
+        """η."""
+        return self.eta
+
+
+@dataclass(frozen=True)
+class MeanPredictions(Predictions, name="mean-predictions"):
+    """m_i = (½ + Σ losses seen of i)/(1 + number seen of i): least squares."""
+
+    def parameters(self) -> float:
+        """No number: the mean."""
+        return math.nan
+
+
+class OptimisticParameters(NamedTuple):
+    """The FTRL inside, with plain importance weighting, and the step of the predictions (NaN: the mean)."""
+
+    ftrl: FTRLParameters
+    step: float
+
+
+class OptimisticState(NamedTuple):
+    """The FTRL state, m, and how often each arm has been seen."""
+
+    ftrl: FTRLState
+    predictions: FloatArray
+    counts: FloatArray
+
+
+@init.register(OptimisticParameters)
+def _(params: OptimisticParameters) -> OptimisticState:
+    n = params.ftrl.n_arms
+    state = OptimisticState(init(params.ftrl), np.full(n, 0.5), np.zeros(n))
+    begin(params, state)
+    return state
+
+
+@kernel
+def begin(params: OptimisticParameters, state: OptimisticState) -> int:
+    """The first round after a (re)start, when Σℓ̂ = 0."""
+    copy(state.predictions, state.ftrl.losses)
+    return solve(params.ftrl, state.ftrl, SEVERAL, 0.0, 0.0)
+
+
+@act.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray) -> int:
+    return act(params.ftrl, state.ftrl, uniforms)
+
+
+@weight_of.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState, arm: int) -> float:
+    return weight_of(params.ftrl, state.ftrl, arm)
+
+
+@memo_of.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState, arm: int, uniforms: FloatArray) -> float:
+    return memo_of(params.ftrl, state.ftrl, arm, uniforms)
+
+
+@learn.register(OptimisticParameters)
+def _(
+    params: OptimisticParameters, state: OptimisticState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    ftrl = state.ftrl
+    error = loss - state.predictions[arm]
+    state.counts[arm] += 1.0
+    part = 1.0 / (1.0 + state.counts[arm]) if math.isnan(params.step) else params.step
+    state.predictions[arm] += part * error
+    if memo != ftrl.scalars[EPOCH]:  # drawn before the last restart: only the prediction survives restarts
+        ftrl.losses[arm] += part * error
+        return
+    for i in range(ftrl.losses.size):
+        ftrl.losses[i] += state.predictions[i]
+    learn(params.ftrl, ftrl, arm, error, weight, memo)
+
+
+@step.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState) -> int:
+    ftrl = state.ftrl
+    if ftrl.scalars[LEARNED] == 0.0:
+        return solve(params.ftrl, ftrl, SEVERAL, 0.0, 0.0)  # an outdated loss has moved its prediction
+    epoch = ftrl.scalars[EPOCH]
+    status = step(params.ftrl, ftrl)
+    if ftrl.scalars[EPOCH] != epoch:
+        return begin(params, state)
+    return status
+
+
+@distribution.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState, out: FloatArray) -> None:
+    copy(state.ftrl.p, out)
+
+
+@inspect.register(OptimisticParameters)
+def _(
+    params: OptimisticParameters, state: OptimisticState, out_rates: FloatArray, out_estimates: FloatArray
+) -> None:
+    inspect(params.ftrl, state.ftrl, out_rates, out_estimates)
+    out_estimates -= state.predictions
