@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bothworlds.errors import InvalidArgument, StateError
+from bothworlds.errors import PartError, StateError
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,16 +29,6 @@ class Value:
 def settings(part: Any) -> list[Field[Any]]:
     """The fields of a class (or of an instance) that are given to it; others it sets itself."""
     return [field for field in fields(part) if field.init]
-
-
-class PartError(InvalidArgument):
-    """A table that its class refuses; ``place`` leads to it, from the outermost table."""
-
-    def __init__(self, place: tuple[str, ...], kind: str, error: Exception) -> None:
-        said = str(error) if isinstance(error, InvalidArgument) else f"{type(error).__name__}: {error}"
-        super().__init__(said)
-        self.place = place
-        self.kind = kind
 
 
 def key_of(field: Field[Any]) -> str:

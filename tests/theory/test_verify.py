@@ -12,7 +12,7 @@ import pytest
 
 import bothworlds as bw
 from accounting import interpreted  # noqa: F401
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.rates import RUNNING
 from bothworlds.simplex.growth import growth
 from bothworlds.simplex.regularizers.base import height, potential, reach, rise, slope, spread
@@ -300,10 +300,10 @@ def test_tables_and_names():
     for bad, message in (
         ({"rounds": 2}, "rounds must be at least 8"),
         ({"seed": -1}, "seed must be"),
-        ({"policies": []}, "policies must hold at least one policy"),
-        ({"policies": [bw.UCB1()]}, "policy must play an FTRL minimiser"),
+        ({"policies": []}, "policies must be at least one policy"),
+        ({"policies": [bw.UCB1()]}, "policy must be one that plays an FTRL minimizer"),
     ):
-        with pytest.raises(InvalidArgument, match=message):
+        with pytest.raises(InvalidArgumentError, match=message):
             verify(**{"policies": [bw.TsallisINF()], **bad})
 
 

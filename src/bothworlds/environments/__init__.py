@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds import _check
-from bothworlds._value import PartError, from_table, to_table
+from bothworlds._value import from_table, to_table
 from bothworlds.environments.base import Environment
 from bothworlds.environments.bernoulli import Bernoulli
 from bothworlds.environments.beta import Beta
@@ -23,7 +23,7 @@ from bothworlds.environments.stochastically_constrained import StochasticallyCon
 from bothworlds.environments.switching import Switching
 from bothworlds.environments.threshold_adversary import ThresholdAdversary
 from bothworlds.environments.truncated_normal import TruncatedNormal
-from bothworlds.errors import InvalidArgument, StateError
+from bothworlds.errors import InvalidArgumentError, PartError, StateError
 
 REGISTRY: dict[str, type[Environment]] = {
     "bernoulli": Bernoulli,
@@ -57,7 +57,7 @@ def get(name: str) -> type[Environment]:
 def register(name: str, environment: type[Environment]) -> None:
     """Make an environment of your own known by name, so that studies can name it."""
     if REGISTRY.get(name, environment) is not environment:
-        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {REGISTRY[name].__name__}")
+        raise InvalidArgumentError("name", name, "free", got=f"{name!r}, which is {REGISTRY[name].__name__}")
     REGISTRY[name] = environment
 
 

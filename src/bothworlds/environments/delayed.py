@@ -11,7 +11,7 @@ import numpy as np
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.environments.base import Environment
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 FIXED, GEOMETRIC, HEAVY = range(3)
 KINDS = ("fixed", "geometric", "heavy")
@@ -61,14 +61,12 @@ class Delayed(Environment):
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Environment) or isinstance(self.base, Delayed):
-            raise InvalidArgument(
-                f"base must be an environment that is not Delayed itself, got {self.base!r}"
-            )
+            raise InvalidArgumentError("base", self.base, "an environment that is not Delayed itself")
         _check.one_of("kind", self.kind, KINDS)
         _check.integer("longest", self.longest, at_least=0)
         _check.number("mean", self.mean, at_least=0.0, at_most=self.longest)
         if self.kind == "fixed" and self.mean != int(self.mean):
-            raise InvalidArgument(f"mean must be a whole number for kind='fixed', got {self.mean}")
+            raise InvalidArgumentError("mean", self.mean, "a whole number for kind='fixed'")
         object.__setattr__(self, "regret_kind", self.base.regret_kind)
 
     @property

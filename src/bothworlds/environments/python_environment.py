@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bothworlds._words import counted
 from bothworlds.environments.base import Environment
 from bothworlds.environments.table import REGRET, TableParameters, check_table
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 class PythonEnvironment(Environment):
@@ -45,7 +45,9 @@ class PythonEnvironment(Environment):
         """The losses of a block, checked."""
         table = check_table("losses", self.losses(random, start, stop), self.n_arms, first_row=start)
         if len(table) != stop - start:
-            raise InvalidArgument(f"losses must hold {counted(stop - start, 'round')}, got {len(table)}")
+            raise InvalidArgumentError(
+                "losses", table, f"those of {counted(stop - start, 'round')}", got=str(len(table))
+            )
         return TableParameters(table, start)
 
     def parameters(self, horizon: int) -> TableParameters:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds import _check
-from bothworlds._value import PartError, from_table, to_table
-from bothworlds.errors import InvalidArgument, StateError
+from bothworlds._value import from_table, to_table
+from bothworlds.errors import InvalidArgumentError, PartError, StateError
 from bothworlds.policies import estimators
 from bothworlds.policies.avner import Avner
 from bothworlds.policies.barbar import BARBAR
@@ -75,7 +75,7 @@ def register(name: str, policy: type[Policy]) -> None:
     """Make a policy of your own known by name: to bandits that are saved and loaded, and to studies."""
     taken = _parts().get(name, policy)
     if taken is not policy:
-        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {taken.__name__}")
+        raise InvalidArgumentError("name", name, "free", got=f"{name!r}, which is {taken.__name__}")
     REGISTRY[name] = policy
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import Policy
+from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl_kernel import FTRLParameters, importance_weighted
 from bothworlds.policies.ftrl_state import EPOCH, HORIZON, ROUND, FTRLState
 from bothworlds.policies.rates import ON, UNUSED, advance_rates, begin_rates, log_horizon
@@ -73,11 +73,9 @@ class BroadOMD(Policy):
         """Those of FTRL with rates of its own."""
         if self.anytime:
             return importance_weighted(LogBarrier(), AnytimeRate(UNUSED), n_arms)
-        if horizon is None:
-            raise InvalidArgument(
-                "BroadOMD needs a horizon, got None; give horizon=T, or use BroadOMD(anytime=True) or "
-                "FTRL(LogBarrier(), constants='paper'), which need none"
-            )
+        horizon = require_horizon(
+            self, horizon, "BroadOMD(anytime=True) or FTRL(LogBarrier(), constants='paper')"
+        )
         rate = HalvingRate(self.eta, n_arms * log_horizon(horizon) / 3.0, float(horizon))
         return importance_weighted(LogBarrier(), rate, n_arms)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
 from bothworlds.policies.estimators import Estimator, ImportanceWeighted
 from bothworlds.policies.ftrl_kernel import FTRLParameters, follow
@@ -92,13 +92,12 @@ class FTRL(Policy):
 
     def __post_init__(self) -> None:
         if not isinstance(self.regularizer, Regularizer):
-            raise InvalidArgument(
-                "regularizer must be LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...), "
-                f"got {self.regularizer!r}"
+            raise InvalidArgumentError(
+                "regularizer", self.regularizer, "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
             )
         if not isinstance(self.estimator, Estimator):
-            raise InvalidArgument(
-                f"estimator must be ImportanceWeighted() or CappedBaseline(...), got {self.estimator!r}"
+            raise InvalidArgumentError(
+                "estimator", self.estimator, "ImportanceWeighted() or CappedBaseline(...)"
             )
         _check.one_of("constants", self.constants, (*PRESETS, None))
         limits: dict[str, dict[str, Any]] = {
@@ -110,12 +109,15 @@ class FTRL(Policy):
         for name in limits.keys() - missing:
             object.__setattr__(self, name, _check.number(name, getattr(self, name), **limits[name]))
         if self.constants is None and missing:
-            raise InvalidArgument(
-                "FTRL needs constants=..., or all of log_barrier, theta and alpha "
-                f"(missing: {', '.join(missing)}). constants='light' takes log_barrier=1 with the paper's "
-                "rates: low regret in practice, no theorem. constants='paper' takes the theorems' values: "
-                "guaranteed, but close to uniform play until T is huge. constants='printed' takes the "
-                "paper's values without the corrections its lemmas need."
+            raise InvalidArgumentError(
+                "constants",
+                None,
+                "given, or all of log_barrier, theta and alpha",
+                got=f"None without {', '.join(missing)}",
+                fix="constants='light' takes log_barrier=1 with the paper's rates: low regret in practice, "
+                "no theorem. constants='paper' takes the theorems' values: guaranteed, but close to uniform "
+                "play until T is huge. constants='printed' takes the paper's values without the corrections "
+                "its lemmas need.",
             )
 
     def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
@@ -153,8 +155,10 @@ class FTRL(Policy):
         if self.constants != "printed":
             return log_horizon(horizon)
         if horizon < 2:
-            raise InvalidArgument(
-                "horizon must be at least 2 with constants='printed', whose theta is 1/√(log T), "
-                f"got {horizon}; constants='paper' takes log T as at least 1"
+            raise InvalidArgumentError(
+                "horizon",
+                horizon,
+                "at least 2 with constants='printed', whose theta is 1/√(log T)",
+                fix="constants='paper' takes log T as at least 1",
             )
         return math.log(horizon)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import Policy
+from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl_kernel import importance_weighted
 from bothworlds.policies.ftrl_state import FTRLState
 from bothworlds.policies.optimistic import OptimisticParameters
@@ -62,10 +62,7 @@ class LBINFV(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> OptimisticParameters:
         """The FTRL inside, with least-squares predictions."""
-        if horizon is None:
-            raise InvalidArgument(
-                "LBINFV needs a horizon, got None; give horizon=T, or use Ito21(), which needs none"
-            )
+        horizon = require_horizon(self, horizon, "Ito21()")
         gamma = log_horizon(horizon)
         # a single arm cannot be kept away from p = 1, and needs no regularizer
         regularizer = ComplementBarrier(gamma) if n_arms > 1 else LogBarrier()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
 from bothworlds.policies.base import Policy
+from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.estimators import ImportanceWeighted, reduced_variance
 from bothworlds.policies.ftrl import FTRL
 from bothworlds.policies.ftrl_kernel import FTRLParameters
@@ -81,10 +81,7 @@ class INF(Policy):
 
     def parameters(self, n_arms: int, horizon: int | None) -> FTRLParameters:
         """Those of an FTRL whose rates do not grow."""
-        if horizon is None:
-            raise InvalidArgument(
-                "INF needs a horizon, got None; give horizon=T, or use TsallisINF(), which needs none"
-            )
+        horizon = require_horizon(self, horizon, "TsallisINF()")
         theta = math.sqrt(horizon / 2.0)
         params = FTRL(Tsallis(0.5), log_barrier=0.0, theta=theta, alpha=0.5).parameters(n_arms, horizon)
         return params._replace(rate=params.rate._replace(growing=False))

@@ -15,7 +15,7 @@ from bothworlds._lanes import LANES
 from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
 from bothworlds.environments.base import open_world
 from bothworlds.environments.delayed import AT_ONCE, open_mailbox
-from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init
 from bothworlds.simulate.engine import (
     BAD_LOSS,
@@ -85,8 +85,8 @@ class Job:
                 if isinstance(inner(self.environment), Logged) and np.isnan(loss):
                     record = cut_record(record, t - 1)
                     break
-                raise InvalidArgument(
-                    f"losses must be in [0, 1], got {loss} from {self.environment!r} in round {t}"
+                raise InvalidArgumentError(
+                    "losses", loss, "in [0, 1]", got=f"{loss} from {self.environment!r} in round {t}"
                 )
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
