@@ -8,7 +8,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import policies
-from bothworlds.errors import BothworldsError, UnknownName
+from bothworlds.errors import BothworldsError, UnknownNameError
 
 
 def test_exported_names():
@@ -35,9 +35,11 @@ def test_exported_names():
 def test_policies_by_name():
     assert policies.names() == sorted(policies.REGISTRY)
     assert policies.get("tsallis-inf") is bw.TsallisINF
-    with pytest.raises(UnknownName, match=r"no policy is called 'tsalis-inf'; did you mean 'tsallis-inf'\?"):
+    with pytest.raises(
+        UnknownNameError, match=r"no policy is called 'tsalis-inf'; did you mean 'tsallis-inf'\?"
+    ):
         policies.get("tsalis-inf")
-    with pytest.raises(UnknownName, match=r"no policy is called 7"):
+    with pytest.raises(UnknownNameError, match=r"no policy is called 7"):
         policies.get(7)
 
 

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import ForeignPull, InvalidArgument, RepeatedPull, SolverError, UnknownPull
+from bothworlds.errors import (
+    ForeignPullError,
+    InvalidArgumentError,
+    RepeatedPullError,
+    SolverError,
+    UnknownPullError,
+)
 from bothworlds.simplex.kernel import FAILED
 
 
@@ -122,7 +128,7 @@ def test_a_twin_that_went_its_own_way_cannot_mix_up_the_arms():
     for _ in range(20):
         mine, other = bandit.pull(), twin.pull()
         if mine != other:
-            with pytest.raises(UnknownPull, match="loaded from an older state"):
+            with pytest.raises(UnknownPullError, match="loaded from an older state"):
                 bandit.update(other, loss=0.5)
         bandit.update(mine, loss=0.5)
         twin.update(other, loss=0.5)
@@ -161,8 +167,8 @@ def unchanged(bandit, error, message, act):
 @pytest.mark.parametrize(
     ("feedback", "message"),
     [
-        ({}, r"update needs either reward=... or loss=..., got neither"),
-        ({"reward": 1.0, "loss": 0.0}, r"update needs either reward=... or loss=..., got both"),
+        ({}, r"reward must be given, or loss, and not both, got neither"),
+        ({"reward": 1.0, "loss": 0.0}, r"reward must be given, or loss, and not both, got both"),
         ({"reward": math.nan}, r"reward must be a finite number at least 0 and at most 1, got nan"),
         ({"loss": math.inf}, r"loss must be a finite number at least 0 and at most 1, got inf"),
         ({"loss": -0.1}, r"got -0.1; give the range as Bandit\(..., low=..., high=...\)"),
@@ -176,7 +182,7 @@ def test_bad_feedback_changes_nothing(feedback, message):
     bandit = bw.Bandit(["a", "b"], seed=1)
     bandit.update(bandit.pull(), loss=1)
     pull = bandit.pull()
-    unchanged(bandit, InvalidArgument, message, lambda: bandit.update(pull, **feedback))
+    unchanged(bandit, InvalidArgumentError, message, lambda: bandit.update(pull, **feedback))
     bandit.update(pull, loss=0.5)  # and the pull is still good
 
 
@@ -186,7 +192,7 @@ def test_each_pull_once():
     bandit.update(pull, reward=1)
     unchanged(
         bandit,
-        RepeatedPull,
+        RepeatedPullError,
         "has had its feedback; each pull is updated once",
         lambda: bandit.update(pull, reward=1),
     )
@@ -196,21 +202,23 @@ def test_foreign_unknown_and_invented_pulls():
     bandit, other = bw.Bandit(2, seed=1), bw.Bandit(2, seed=1)
     pull = other.pull()
     bandit.pull()
-    unchanged(bandit, ForeignPull, "was made by another bandit", lambda: bandit.update(pull, reward=1))
+    unchanged(bandit, ForeignPullError, "was made by another bandit", lambda: bandit.update(pull, reward=1))
     ahead = bandit.outstanding[0]._replace(round=99)
     unchanged(
         bandit,
-        UnknownPull,
+        UnknownPullError,
         "was never made by this bandit, which has made 1 pull;",
         lambda: bandit.update(ahead, reward=1),
     )
     forged = bandit.outstanding[0]._replace(arm="elsewhere")
-    unchanged(bandit, UnknownPull, "was never made by this bandit", lambda: bandit.update(forged, reward=1))
+    unchanged(
+        bandit, UnknownPullError, "was never made by this bandit", lambda: bandit.update(forged, reward=1)
+    )
     odd = bandit.outstanding[0]._replace(round="first")
-    unchanged(bandit, UnknownPull, "was never made by this bandit", lambda: bandit.update(odd, reward=1))
+    unchanged(bandit, UnknownPullError, "was never made by this bandit", lambda: bandit.update(odd, reward=1))
     unchanged(
         bandit,
-        InvalidArgument,
+        InvalidArgumentError,
         r"pull must be what Bandit.pull\(\) returned, got 3",
         lambda: bandit.update(3, reward=1),
     )
@@ -223,7 +231,7 @@ def test_foreign_unknown_and_invented_pulls():
         ({"arms": -2}, r"arms must be at least 1, got -2"),
         ({"arms": 2.5}, r"arms must be an integer, got 2.5"),
         ({"arms": None}, r"arms must be an integer, got None"),
-        ({"arms": []}, r"arms must hold at least one label, got an empty sequence"),
+        ({"arms": []}, r"arms must be at least one label, got an empty sequence"),
         ({"arms": "abc"}, r"arms must be a number or a sequence of labels, got 'abc'; write \['abc', ...\]"),
         ({"arms": ["a", "b", "a"]}, r"arms must be distinct, got 'a' twice"),
         ({"arms": ["a", ""]}, r"arms\[1\] must be a non-empty string or an integer, got ''"),
@@ -249,7 +257,7 @@ def test_foreign_unknown_and_invented_pulls():
     ],
 )
 def test_bad_construction_is_named(arguments, message):
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         bw.Bandit(**({"arms": ["a", "b", "c"]} | arguments))
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import bothworlds as bw
 from bothworlds import __main__, cli, environments, policies
-from bothworlds.errors import BothworldsError, InvalidArgument, SpecError
+from bothworlds.errors import BothworldsError, InvalidArgumentError, SpecError
 
 SMALL = """
 title = "Small"
@@ -80,10 +80,12 @@ def test_a_new_file_is_valid_and_never_overwrites(folder):
     text = (folder / "first.toml").read_text(encoding="utf-8")
     assert tomllib.loads(text)["policy"]
     assert " cells × " in call("check", "first.toml")
-    with pytest.raises(InvalidArgument, match=r"FILE must not exist yet, got first\.toml"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"FILE must be a file that does not exist yet, got first\.toml"
+    ):
         call("new", "first.toml")
     assert (folder / "first.toml").read_text(encoding="utf-8") == text
-    with pytest.raises(InvalidArgument, match="FILE must be writable"):
+    with pytest.raises(InvalidArgumentError, match="FILE must be writable"):
         call("new", "no/such/folder.toml")
 
 
@@ -116,10 +118,10 @@ def test_mistakes_are_raised_for_main_to_explain(folder):
         call("run", "bad.toml")
     assert "did you mean 'ucb1'" in str(caught.value)
     assert "gapp" in str(caught.value)
-    with pytest.raises(InvalidArgument, match="--jobs is for this machine"):
+    with pytest.raises(InvalidArgumentError, match="--jobs is for this machine"):
         call("run", "small.toml", "--jobs", "2", "--cluster", "tcp://localhost:1")
     for word in ("foo", "threads"):
-        with pytest.raises(InvalidArgument, match=f"--cluster must be the address .* got '{word}'"):
+        with pytest.raises(InvalidArgumentError, match=f"--cluster must be the address .* got '{word}'"):
             call("run", "small.toml", "--cluster", word)
     assert not (folder / "small").exists()
     with pytest.raises(BothworldsError, match="nowhere"):
@@ -148,7 +150,7 @@ def test_main_says_what_is_saved_when_a_chunk_fails(folder, capsys, monkeypatch)
     with pytest.raises(SystemExit):
         __main__.main()
     said = capsys.readouterr().err
-    assert "error: losses[0, 0] must be in [0, 1], got 7.0" in said
+    assert "error: losses[0][0] must be in [0, 1], got 7.0" in said
     assert "this was chunk 0 (UCB1 in Wrong" in said
     assert "run the same command again" in said
 

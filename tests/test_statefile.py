@@ -9,7 +9,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import policies
-from bothworlds.errors import InvalidArgument, StateError
+from bothworlds.errors import InvalidArgumentError, StateError
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def tamper(path, **changes):
         ),
         ({"state": 3}, r"found 3"),
         ({"random": {}}, r"random stream cannot be restored"),
-        ({"random": {"bit_generator": "PCG64"}}, r"bit_generator is 'PCG64', expected 'Philox'"),
+        ({"random": {"bit_generator": "PCG64"}}, r"bit_generator must be 'Philox', got 'PCG64'"),
         ({"rounds": ...}, r"the saved state lacks 'rounds'; it is incomplete"),
         ({"rounds": -1}, r"cannot be restored: rounds must be at least 0, got -1"),
         ({"pulls": [1, 2]}, r"pulls must be a list of 3 integers"),
@@ -203,5 +203,5 @@ def test_registering_a_policy_of_ones_own(monkeypatch):
     monkeypatch.setattr(policies, "REGISTRY", dict(policies.REGISTRY))
     policies.register("mine", Mine)
     assert bw.Bandit.from_dict(bandit.to_dict()).policy == Mine()
-    with pytest.raises(InvalidArgument, match="name must not be taken, got 'ucb1', which is UCB1"):
+    with pytest.raises(InvalidArgumentError, match="name must be free, got 'ucb1', which is UCB1"):
         policies.register("ucb1", Mine)

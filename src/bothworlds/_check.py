@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bothworlds.errors import InvalidArgument, UnknownName
+from bothworlds.errors import InvalidArgumentError, OutOfRangeError, UnknownNameError, did_you_mean
 
 
 def _range(above: float | None, at_least: float | None, below: float | None, at_most: float | None) -> str:
@@ -48,32 +47,29 @@ def number(
     at_most: float | None = None,
     fix: str = "",
 ) -> float:
-    """``value`` as a finite float inside the range, or :class:`InvalidArgument`."""
-    allowed = _range(above, at_least, below, at_most)
-    hint = f"; {fix}" if fix else ""
-    wanted = f"a finite number {allowed}".rstrip()
-    if isinstance(value, (bool, np.bool_, str, bytes)):
-        raise InvalidArgument(f"{name} must be {wanted}, got {value!r}{hint}")
+    """``value`` as a finite float inside the range, or :class:`InvalidArgumentError`."""
+    wanted = f"a finite number {_range(above, at_least, below, at_most)}".rstrip()
     try:
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            raise TypeError
         result = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument(f"{name} must be {wanted}, got {value!r}{hint}") from None
+        raise InvalidArgumentError(name, value, wanted, fix=fix) from None
     if not math.isfinite(result) or not _inside(result, above, at_least, below, at_most):
-        raise InvalidArgument(f"{name} must be {wanted}, got {result!r}{hint}")
+        raise OutOfRangeError(name, result, wanted, fix=fix)
     return result
 
 
 def integer(name: str, value: Any, *, at_least: int, fix: str = "") -> int:
-    """``value`` as an int that is at least ``at_least``, or :class:`InvalidArgument`."""
-    hint = f"; {fix}" if fix else ""
+    """``value`` as an int that is at least ``at_least``, or :class:`InvalidArgumentError`."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
         result = operator.index(value)
     except TypeError:
-        raise InvalidArgument(f"{name} must be an integer, got {value!r}{hint}") from None
+        raise InvalidArgumentError(name, value, "an integer", fix=fix) from None
     if result < at_least:
-        raise InvalidArgument(f"{name} must be at least {at_least}, got {result}{hint}")
+        raise OutOfRangeError(name, result, f"at least {at_least}", fix=fix)
     return result
 
 
@@ -86,22 +82,22 @@ def vector(
     at_least: float | None = None,
     at_most: float | None = None,
     fix: str = "",
+    index: tuple[int, ...] = (),
 ) -> NDArray[np.float64]:
-    """``values`` as a new one-dimensional float64 array, every entry finite and inside the range."""
-    hint = f"; {fix}" if fix else ""
+    """``values`` as a new one-dimensional float64 array, every entry finite and inside the range.
+
+    ``index`` says which row of the argument they are, if it is a table.
+    """
     try:
         if np.asarray(values).dtype.kind in "USMmc":
             raise TypeError
         array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"{name} must be a one-dimensional sequence of numbers, got {_short(values)}{hint}"
-        ) from None
+        wanted = "a one-dimensional sequence of numbers"
+        raise InvalidArgumentError(name, values, wanted, fix=fix, index=index) from None
     if array.ndim != 1 or (size is not None and array.size != size):
-        length = "" if size is None else f" of length {size}"
-        raise InvalidArgument(
-            f"{name} must be a one-dimensional sequence{length}, got shape {array.shape}{hint}"
-        )
+        wanted = "a one-dimensional sequence" + ("" if size is None else f" of length {size}")
+        raise InvalidArgumentError(name, values, wanted, got=f"shape {array.shape}", fix=fix, index=index)
     bad = ~np.isfinite(array)
     if above is not None:
         bad |= ~(array > above)
@@ -111,8 +107,8 @@ def vector(
         bad |= ~(array <= at_most)
     if bad.any():
         at = int(np.argmax(bad))
-        allowed = f"finite and {_range(above, at_least, None, at_most)}".removesuffix(" and ")
-        raise InvalidArgument(f"{name}[{at}] must be {allowed}, got {float(array[at])!r}{hint}")
+        wanted = f"finite and {_range(above, at_least, None, at_most)}".removesuffix(" and ")
+        raise OutOfRangeError(name, float(array[at]), wanted, fix=fix, index=(*index, at))
     return array
 
 
@@ -122,13 +118,12 @@ def indices(name: str, values: Any, *, below: int) -> NDArray[np.int64]:
     if array.size == 0 and array.ndim == 1:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidArgument(
-            f"{name} must be a one-dimensional sequence of integers in 0..{below - 1}, got {_short(values)}"
-        )
+        wanted = f"a one-dimensional sequence of integers in 0..{below - 1}"
+        raise InvalidArgumentError(name, values, wanted)
     bad = (array < 0) | (array >= below)
     if bad.any():
         at = int(np.argmax(bad))
-        raise InvalidArgument(f"{name}[{at}] must be in 0..{below - 1}, got {int(array[at])}")
+        raise InvalidArgumentError(name, int(array[at]), f"in 0..{below - 1}", index=(at,))
     return array.astype(np.int64)
 
 
@@ -137,21 +132,13 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
     choices = list(allowed)
     if not any(value is choice or value == choice for choice in choices):
         listing = ", ".join(repr(choice) for choice in choices)
-        close = difflib.get_close_matches(str(value), [str(choice) for choice in choices], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise InvalidArgument(f"{name} must be one of {listing}, got {value!r}{hint}")
+        fix = did_you_mean(str(value), [str(choice) for choice in choices])
+        raise InvalidArgumentError(name, value, f"one of {listing}", fix=fix)
 
 
 def known(kind: str, name: Any, names: Iterable[str]) -> str:
     """Refuse a registry ``name`` that is not among ``names``, suggesting the closest one."""
-    choices = sorted(names)
+    choices = list(names)
     if isinstance(name, str) and name in choices:
         return name
-    close = difflib.get_close_matches(str(name).lower(), choices, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
-    raise UnknownName(f"no {kind} is called {name!r}{hint} Known: {', '.join(choices)}")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    raise UnknownNameError(kind, name, choices)

@@ -188,8 +188,8 @@ class entry(Generic[P, R]):
         if _numba.interpreted():
             return self.py_func
         with _lock:
-            cache = _numba.disk_cache(self.py_func)
-            return _numba.dispatcher(self.py_func, cache, allocates=outsider(self.py_func))  # type: ignore[no-any-return]
+            made: Callable[P, R] = _numba.dispatcher(self.py_func, allocates=outsider(self.py_func))
+            return made
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Callable[P, R]:
         """The machine code for arguments of exactly these types.
@@ -227,12 +227,19 @@ class entry(Generic[P, R]):
         return len(getattr(self.compiled, "overloads", ()))
 
 
+def arrays_alive() -> int:
+    """How many arrays compiled code has allocated and not freed."""
+    from bothworlds import _numba  # noqa: PLC0415
+
+    return _numba.arrays_alive()
+
+
 # --- errors of the compiler, in words -------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def _explained(function: Callable[..., Any]) -> Iterator[None]:
-    """Name the kernel that cannot be compiled, and the fix where it is known, in place of numba's traceback."""
+    """Name the kernel that cannot be compiled, and the fix where it is known, in place of numba's pages."""
     from bothworlds import _numba  # noqa: PLC0415
 
     try:

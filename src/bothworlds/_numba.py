@@ -1,8 +1,8 @@
 """All that touches numba itself, which is imported with this file: at the first kernel that is compiled.
 
 Much of it is not numba's public interface: the disk cache, the type of a SIMD block and how its operations
-become LLVM instructions. So numba has an upper bound in pyproject.toml, and ``tests/test_numba.py`` says what has
-changed when it is raised.
+become LLVM instructions. So numba has an upper bound in pyproject.toml, and ``tests/test_numba.py`` says what
+has changed when it is raised.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import caching, cgutils, types
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError as NumbaError
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.runtime import rtsys
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -39,14 +39,14 @@ def interpreted() -> bool:
 
 
 def offer(function: Callable[..., Any], choose: Callable[..., Any], flags: dict[str, bool]) -> None:
-    """Let compiled code call ``function``; ``choose`` picks the implementation by the types of the arguments."""
+    """Let compiled code call ``function``; ``choose`` picks its implementation by the types of arguments."""
     overload(function, jit_options=FLAGS | flags, strict=False)(choose)
 
 
-def dispatcher(function: Callable[..., Any], cache: Any, *, allocates: bool) -> Any:
-    """A function that compiles itself for new types of arguments, and keeps the result in ``cache``."""
+def dispatcher(function: Callable[..., Any], *, allocates: bool) -> Any:
+    """A function that compiles itself for new types of arguments, and keeps the result on disk."""
     made = numba.njit(nogil=True, _nrt=allocates, **FLAGS)(function)
-    made._cache = cache
+    made._cache = disk_cache(function)
     return made
 
 
@@ -79,10 +79,14 @@ def diagnose(error: NumbaError) -> tuple[str, str]:
     if "NRT required but not enabled" in text:
         return (
             "it takes memory, which kernels inside the package do not get",
-            "write a loop in place of out[:] = values or call copy(values, out), or register it with allocates=True",
+            "write a loop or copy(values, out) for out[:] = values, or register it with allocates=True",
         )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    marked = [line for line in lines if line.startswith((">>>", "No implementation", "Cannot", "Unknown", "Untyped"))]
+    marked = [
+        line
+        for line in lines
+        if line.startswith((">>>", "No implementation", "Cannot", "Unknown", "Untyped"))
+    ]
     return (marked or lines)[0], "use what numba compiles: numbers, NumPy arrays, loops, other kernels"
 
 
@@ -105,6 +109,7 @@ def disk_cache(function: Callable[..., Any]) -> Any:
     An index that names a class of the user's must never be read by a program that cannot import it, and
     a policy that was edited must never meet the code of its earlier self.
     """
+
     def cache_in(folder: Path) -> Any:
         class Locator(caching._CacheLocator):  # type: ignore[misc]
             def get_cache_path(self) -> str:

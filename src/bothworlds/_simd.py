@@ -15,7 +15,6 @@ made of these: the C library's take one number at a time. In Python blocks are s
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bothworlds.errors import InvalidArgument, StateError
+from bothworlds.errors import InvalidArgumentError, PartError, StateError
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,23 +42,13 @@ def register(cls: type[Value], name: str) -> None:
     """Make a class known by name in its family; defined again (in a notebook, say) it replaces itself."""
     taken = cls.registry.get(name, cls)
     if (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise InvalidArgument(f"name must not be taken, got {name!r}, which is {taken.__name__}")
+        raise InvalidArgumentError("name", name, "free", got=f"{name!r}, which is {taken.__name__}")
     cls.registry[name] = cls
 
 
 def settings(part: Any) -> list[Field[Any]]:
     """The fields of a class (or of an instance) that are given to it; others it sets itself."""
     return [field for field in fields(part) if field.init]
-
-
-class PartError(InvalidArgument):
-    """A table that its class refuses; ``place`` leads to it, from the outermost table."""
-
-    def __init__(self, place: tuple[str, ...], kind: str, error: Exception) -> None:
-        said = str(error) if isinstance(error, InvalidArgument) else f"{type(error).__name__}: {error}"
-        super().__init__(said)
-        self.place = place
-        self.kind = kind
 
 
 def key_of(field: Field[Any]) -> str:

@@ -17,12 +17,12 @@ from bothworlds import _check, policies, rng, statefile
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural
 from bothworlds.errors import (
-    ForeignPull,
-    InvalidArgument,
-    RepeatedPull,
+    ForeignPullError,
+    InvalidArgumentError,
+    RepeatedPullError,
     SolverError,
     StateError,
-    UnknownPull,
+    UnknownPullError,
 )
 from bothworlds.policies.base import (
     ALL_AWAKE,
@@ -165,7 +165,7 @@ class Bandit:
         """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once."""
         if (reward is None) == (loss is None):
             got = "neither" if reward is None else "both"
-            raise InvalidArgument(f"update needs either reward=... or loss=..., got {got}")
+            raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
         with self._lock:
             record = self._find(pull)
             if loss is None:
@@ -191,15 +191,15 @@ class Bandit:
 
     def _find(self, pull: Pull) -> _Open:
         if not isinstance(pull, Pull):
-            raise InvalidArgument(f"pull must be what Bandit.pull() returned, got {pull!r}")
+            raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned")
         if pull.bandit != self._id:
-            raise ForeignPull(f"{pull!r} was made by another bandit; update that one")
+            raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
         record = self._open.get(pull.round)
         if record is not None and record.pull == pull:
             return record
         if record is None and isinstance(pull.round, int) and 1 <= pull.round <= self._rounds:
-            raise RepeatedPull(f"{pull!r} has had its feedback; each pull is updated once")
-        raise UnknownPull(
+            raise RepeatedPullError(f"{pull!r} has had its feedback; each pull is updated once")
+        raise UnknownPullError(
             f"{pull!r} was never made by this bandit, which has made {counted(self._rounds, 'pull')}; "
             "a copy, or one that was loaded from an older state, makes pulls of its own"
         )
@@ -363,7 +363,7 @@ class Bandit:
                 bandit._open[number] = _Open(pull, arm, observe, weight, memo)
         except KeyError as error:
             raise StateError(f"the saved state lacks {error}; it is incomplete") from None
-        except (InvalidArgument, TypeError) as error:
+        except (InvalidArgumentError, TypeError) as error:
             raise StateError(f"the saved state cannot be restored: {error}") from error
         return bandit
 
@@ -397,8 +397,8 @@ class Bandit:
 
 def _labels(arms: int | Sequence[Label]) -> tuple[Label, ...]:
     if isinstance(arms, (str, bytes)):
-        raise InvalidArgument(
-            f"arms must be a number or a sequence of labels, got {arms!r}; write [{arms!r}, ...]"
+        raise InvalidArgumentError(
+            "arms", arms, "a number or a sequence of labels", fix=f"write [{arms!r}, ...]"
         )
     if isinstance(arms, (int, np.integer)) or np.ndim(arms) == 0:
         return tuple(
@@ -406,12 +406,12 @@ def _labels(arms: int | Sequence[Label]) -> tuple[Label, ...]:
         )
     labels = [int(label) if isinstance(label, np.integer) else label for label in arms]
     if not labels:
-        raise InvalidArgument("arms must hold at least one label, got an empty sequence")
+        raise InvalidArgumentError("arms", arms, "at least one label", got="an empty sequence")
     seen: set[Label] = set()
     for i, label in enumerate(labels):
         if not isinstance(label, (str, int)) or isinstance(label, bool) or label == "":
-            raise InvalidArgument(f"arms[{i}] must be a non-empty string or an integer, got {label!r}")
+            raise InvalidArgumentError("arms", label, "a non-empty string or an integer", index=(i,))
         if label in seen:
-            raise InvalidArgument(f"arms must be distinct, got {label!r} twice")
+            raise InvalidArgumentError("arms", arms, "distinct", got=f"{label!r} twice")
         seen.add(label)
     return tuple(labels)

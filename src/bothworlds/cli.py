@@ -18,7 +18,7 @@ from rich.table import Table
 from bothworlds import _version, environments, policies
 from bothworlds._value import settings
 from bothworlds._words import counted
-from bothworlds.errors import BothworldsError, InvalidArgument
+from bothworlds.errors import BothworldsError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,9 +76,11 @@ def new(
         with file.open("x", encoding="utf-8") as stream:  # never over a file that is there
             stream.write(starter(file.name, file.stem))
     except FileExistsError:
-        raise InvalidArgument(f"FILE must not exist yet, got {file}; choose another name") from None
+        raise InvalidArgumentError(
+            "FILE", file, "a file that does not exist yet", got=str(file), fix="choose another name"
+        ) from None
     except OSError as error:
-        raise InvalidArgument(f"FILE must be writable, got {file}: {error.strerror}") from None
+        raise InvalidArgumentError("FILE", file, "writable", got=f"{file}: {error.strerror}") from None
     _say(f"Wrote {file}. Next: bothworlds run {shlex.quote(str(file))}")
 
 
@@ -130,11 +132,18 @@ def run(
     from bothworlds.experiments.spec import read  # noqa: PLC0415
 
     if jobs is not None and cluster is not None:
-        raise InvalidArgument("--jobs is for this machine and --cluster for another; give one of them")
+        raise InvalidArgumentError(
+            "--jobs",
+            jobs,
+            "left out with --cluster",
+            fix="--jobs is for this machine and --cluster for another",
+        )
     if cluster is not None and "://" not in cluster:
-        raise InvalidArgument(
-            f"--cluster must be the address of a dask scheduler such as tcp://host:8786, got {cluster!r}; "
-            "`dask scheduler` prints it, and without --cluster the study is run on this machine"
+        raise InvalidArgumentError(
+            "--cluster",
+            cluster,
+            "the address of a dask scheduler such as tcp://host:8786",
+            fix="`dask scheduler` prints it, and without --cluster the study is run on this machine",
         )
     experiment = read(file)
     folder = folder or Path(file.stem)

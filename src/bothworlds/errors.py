@@ -3,52 +3,148 @@
 ::
 
     BothworldsError
-    ├── InvalidArgument (ValueError)      a value that is not allowed: names argument, value, range and fix
-    │   └── UnknownName (LookupError)     no policy or environment of that name: suggests the closest one
-    ├── PullError (ValueError)            a pull that cannot be updated
-    │   ├── ForeignPull                   it belongs to another bandit
-    │   ├── RepeatedPull                  its feedback has been given already
-    │   └── UnknownPull                   this bandit never made it
-    ├── StateError (ValueError)           a saved state that cannot be restored
-    ├── SpecError (ValueError)            an experiment file with mistakes: lists them all with their places
-    ├── StoreError (OSError)              a folder that cannot take, or give, a study
-    │   ├── DifferentStudy                it holds another experiment, version or seed: says what differs
-    │   └── StoreInUse                    another run is writing to it: says which
-    ├── WorkerError (RuntimeError)        workers that do not answer, that differ, or that die on a chunk
-    └── SolverError (ArithmeticError)     a step that did not converge; never hidden, never repaired
+    ├── InvalidArgumentError (ValueError)    a value that is not allowed: says what is, and the fix
+    │   ├── OutOfRangeError                  a number outside its range
+    │   └── UnknownNameError (LookupError)   nothing of that name is registered: suggests the closest one
+    ├── PartError (ValueError)               a table that its class refuses: where it is, and why
+    ├── NotCoveredError (ValueError)         no theorem covers these parameters: says which it would
+    ├── PullError (ValueError)               a pull that cannot be updated
+    │   ├── ForeignPullError                 it belongs to another bandit
+    │   ├── RepeatedPullError                its feedback has been given already
+    │   └── UnknownPullError                 this bandit never made it
+    ├── StateError (ValueError)              a saved state that cannot be restored
+    ├── SpecError (ValueError)               an experiment file with mistakes: lists them all, with lines
+    ├── StoreError (OSError)                 a folder that cannot take, or give, a study
+    │   ├── DifferentStudyError              it holds another experiment, version or seed: says what differs
+    │   └── StoreInUseError                  another run is writing to it: says which
+    ├── WorkerError (RuntimeError)           workers that do not answer, that differ, or that die on a chunk
+    ├── KernelError (TypeError)              a kernel that cannot be compiled: which, why, and the fix
+    └── SolverError (ArithmeticError)        a step that did not converge; never hidden, never repaired
+
+Errors carry their data as attributes and can be pickled: workers send them to other processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import difflib
+import pickle
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 
 class BothworldsError(Exception):
     """Base of all errors raised on purpose by bothworlds."""
 
 
-class InvalidArgument(BothworldsError, ValueError):
-    """An argument has a value that is not allowed."""
+class InvalidArgumentError(BothworldsError, ValueError):
+    """An argument has a value that is not allowed.
+
+    Parameters
+    ----------
+    argument:
+        Its name.
+    value:
+        What was given.
+    allowed:
+        What would be allowed, as it reads after "must be".
+    fix:
+        What to do about it.
+    index:
+        Which entry of the argument it is, for a sequence or a table.
+    got:
+        The value in words, where they say more than its repr.
+
+    Examples
+    --------
+    >>> print(InvalidArgumentError("means", 1.5, "at most 1", index=(3,), fix="rescale losses to [0, 1]"))
+    means[3] must be at most 1, got 1.5; rescale losses to [0, 1]
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        value: Any,
+        allowed: str,
+        *,
+        fix: str = "",
+        index: tuple[int, ...] = (),
+        got: str = "",
+    ) -> None:
+        super().__init__(argument, value, allowed)
+        self.argument = argument
+        self.value = value
+        self.allowed = allowed
+        self.fix = fix
+        self.index = index
+        self.got = got or short(value)
+
+    def __str__(self) -> str:
+        entry = "".join(f"[{i}]" for i in self.index)
+        fix = f"; {self.fix}" if self.fix else ""
+        return f"{self.argument}{entry} must be {self.allowed}, got {self.got}{fix}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            pickle.dumps(self.value)
+            value = self.value
+        except Exception:  # an object may refuse in any way: its words are sent instead
+            value = self.got
+        return type(self), (self.argument, value, self.allowed), self.__dict__ | {"value": value}
 
 
-class UnknownName(InvalidArgument, LookupError):
+class OutOfRangeError(InvalidArgumentError):
+    """A number is outside its range."""
+
+
+class UnknownNameError(InvalidArgumentError, LookupError):
     """A registry holds nothing of this name."""
+
+    def __init__(self, kind: str, name: Any, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = tuple(sorted(known))
+        super().__init__(
+            "name", name, f"one of {', '.join(self.known)}", fix=did_you_mean(str(name).lower(), self.known)
+        )
+
+    def __str__(self) -> str:
+        hint = f"; {self.fix}" if self.fix else "."
+        return f"no {self.kind} is called {self.got}{hint} Known: {', '.join(self.known)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, self.name, self.known)
+
+
+class PartError(BothworldsError, ValueError):
+    """A table that its class refuses; ``place`` leads to it, from the outermost table."""
+
+    def __init__(self, place: tuple[str, ...], kind: str, error: Exception) -> None:
+        super().__init__(place, kind, error)
+        self.place = place
+        self.kind = kind
+        self.error = error
+
+    def __str__(self) -> str:
+        return in_words(self.error)
+
+
+class NotCoveredError(BothworldsError, ValueError):
+    """No theorem covers these parameters; the message says which it would. Never leaves ``bound``."""
 
 
 class PullError(BothworldsError, ValueError):
     """A pull cannot be updated."""
 
 
-class ForeignPull(PullError):
+class ForeignPullError(PullError):
     """The pull was made by another bandit."""
 
 
-class RepeatedPull(PullError):
+class RepeatedPullError(PullError):
     """The pull has had its feedback already."""
 
 
-class UnknownPull(PullError):
+class UnknownPullError(PullError):
     """This bandit never made that pull."""
 
 
@@ -90,11 +186,11 @@ class StoreError(BothworldsError, OSError):
     """A folder cannot take, or give, a study."""
 
 
-class DifferentStudy(StoreError):
+class DifferentStudyError(StoreError):
     """The folder belongs to another experiment, another version or another seed."""
 
 
-class StoreInUse(StoreError):
+class StoreInUseError(StoreError):
     """Another run holds the lock of the folder."""
 
 
@@ -102,5 +198,41 @@ class WorkerError(BothworldsError, RuntimeError):
     """Workers do not answer, differ from this program, or die again and again on the same chunk."""
 
 
+class KernelError(BothworldsError, TypeError):
+    """A kernel cannot be compiled. Its cause, numba's own error, has all the details."""
+
+    def __init__(self, kernel: str, problem: str, fix: str, place: tuple[str, int] = ("", 0)) -> None:
+        super().__init__(kernel, problem, fix, place)
+        self.kernel = kernel
+        self.problem = problem
+        self.fix = fix
+        self.file, self.line = place
+
+    def __str__(self) -> str:
+        where = f" ({self.file}, line {self.line})" if self.file else ""
+        return f"{self.kernel} cannot be compiled{where}: {self.problem}; {self.fix}"
+
+
 class SolverError(BothworldsError, ArithmeticError):
     """A solver stopped before it reached its tolerance."""
+
+
+def short(value: Any) -> str:
+    """The repr of a value, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The closest of the known names as a question; empty where none is close.
+
+    >>> did_you_mean("tsalis", ["shannon", "tsallis"])
+    "did you mean 'tsallis'?"
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def in_words(error: Exception) -> str:
+    """What an error says; one that is not ours is named too."""
+    return str(error) if isinstance(error, BothworldsError) else f"{type(error).__name__}: {error}"

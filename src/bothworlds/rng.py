@@ -16,7 +16,7 @@ import numpy as np
 
 from bothworlds._check import integer
 from bothworlds._jit import FloatArray, entry, introduce, kernel
-from bothworlds.errors import InvalidArgument, StateError
+from bothworlds.errors import InvalidArgumentError, StateError
 
 
 def stream(seed: int | None, *path: int) -> np.random.Generator:
@@ -44,7 +44,7 @@ def from_dict(data: dict[str, Any]) -> np.random.Generator:
     """The stream that :func:`to_dict` described, at the same position."""
     try:
         if data["bit_generator"] != "Philox":
-            raise InvalidArgument(f"bit_generator is {data['bit_generator']!r}, expected 'Philox'")
+            raise InvalidArgumentError("bit_generator", data["bit_generator"], "'Philox'")
         bits = np.random.Philox()
         bits.state = {
             "bit_generator": "Philox",

@@ -8,7 +8,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 BASE = en.Bernoulli(n_arms=3, gap=0.5)
 
@@ -31,15 +31,15 @@ REFUSED = [
         for case in DESIGNS
     ),
     *((kind, *case) for kind in (en.Bernoulli, en.StochasticallyConstrained) for case in OPTIMAL),
-    (en.Bernoulli, {}, r"Bernoulli needs either means=\[...\], or n_arms=... and gap=..., got Bernoulli\(\)"),
-    (en.Bernoulli, {"means": [0.5], "gap": 0.1}, r"Bernoulli needs either means=.* got Bernoulli\(means="),
-    (en.Bernoulli, {"means": []}, r"means must hold at least one arm, got an empty sequence"),
+    (en.Bernoulli, {}, r"means must be given, or n_arms and gap, and not both, got Bernoulli\(\)"),
+    (en.Bernoulli, {"means": [0.5], "gap": 0.1}, r"means must be given, .* got Bernoulli\(means="),
+    (en.Bernoulli, {"means": []}, r"means must be at least one number, one per arm, got an empty sequence"),
     (en.Bernoulli, {"means": [0.5, 1.5]}, r"means\[1\] must be finite and .* at most 1, got 1.5"),
     (en.Bernoulli, {"means": [0.5], "n_arms": 2}, r"n_arms must be the number of means, 1, got 2"),
     (
         en.Bernoulli,
         {"n_arms": 2, "gap": 0.5, "level": 0.1},
-        r"level must leave room .*, got level=0.1, gap=0.5",
+        r"level must be such that .*, got level=0.1, gap=0.5",
     ),
     (en.Bernoulli, {"n_arms": 2, "gap": 0.5, "level": 2}, r"level must be a finite number .*, got 2.0"),
     (en.Minimax, {"n_arms": 0}, r"n_arms must be at least 1, got 0"),
@@ -62,7 +62,7 @@ REFUSED = [
     ),
     (en.TruncatedNormal, {"locations": [0.5], "scale": 2}, r"scale must be .* at most 1, got 2.0"),
     (en.Discrete, {"values": [2], "probabilities": [[1]]}, r"values\[0\] must be .* at most 1, got 2.0"),
-    (en.Discrete, {"values": [0, 1], "probabilities": []}, r"probabilities must hold at least one arm"),
+    (en.Discrete, {"values": [0, 1], "probabilities": []}, r"probabilities must be at least one row"),
     (en.Discrete, {"values": [0, 1], "probabilities": 5}, r"probabilities must be a sequence .*, got 5"),
     (
         en.Discrete,
@@ -72,7 +72,7 @@ REFUSED = [
     (
         en.Discrete,
         {"values": [0, 1], "probabilities": [[0.5, 0.5], [0.5, 0.4]]},
-        r"\[1\] must sum to 1, got 0.9",
+        r"\[1\] must be numbers that sum to 1, got a sum of 0.9",
     ),
     (
         en.Discrete,
@@ -129,7 +129,7 @@ REFUSED = [
     ("kind", "arguments", "message"), REFUSED, ids=[f"{kind.__name__}-{list(a)}" for kind, a, _ in REFUSED]
 )
 def test_refused_with_name_value_and_range(kind, arguments, message):
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         kind(**arguments)
 
 

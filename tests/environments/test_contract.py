@@ -11,7 +11,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
-from bothworlds.errors import UnknownName
+from bothworlds.errors import UnknownNameError
 from oracle import worlds as oracle
 from worlds import WORLDS
 
@@ -160,8 +160,12 @@ def test_every_registered_environment_is_in_the_table():
 def test_environments_by_name():
     assert en.names() == sorted(en.REGISTRY)
     assert en.get("loss-table") is en.LossTable
-    with pytest.raises(UnknownName, match=r"no environment is called 'bernouli'; did you mean 'bernoulli'\?"):
+    with pytest.raises(
+        UnknownNameError, match=r"no environment is called 'bernouli'; did you mean 'bernoulli'\?"
+    ):
         en.get("bernouli")
-    with pytest.raises(UnknownName, match=r"no environment is called 7.*Known: bernoulli, beta, corrupted"):
+    with pytest.raises(
+        UnknownNameError, match=r"no environment is called 7.*Known: bernoulli, beta, corrupted"
+    ):
         en.get(7)
     assert set(en.__all__) >= {kind.__name__ for kind in en.REGISTRY.values()}

@@ -8,7 +8,7 @@ import pytest
 import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world, prepare
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 BASE = en.Bernoulli(n_arms=4, gap=0.5, optimal=2)
 T = 60
@@ -91,9 +91,11 @@ def test_both_regrets_differ_by_at_most_twice_the_budget(strategy):
 
 
 def test_what_cannot_be_corrupted():
-    with pytest.raises(InvalidArgument, match=r"base must not be Delayed.*; write Delayed\(Corrupted\("):
+    with pytest.raises(
+        InvalidArgumentError, match=r"base must be .* not Delayed, .*; write Delayed\(Corrupted\("
+    ):
         en.Corrupted(en.Delayed(BASE, 3), 1.0)
-    with pytest.raises(InvalidArgument, match=r"base must not be Corrupted itself, got Corrupted\("):
+    with pytest.raises(InvalidArgumentError, match=r"base must be .* not Corrupted itself, got Corrupted\("):
         en.Corrupted(en.Corrupted(BASE, 1.0, "adaptive"), 1.0)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import worlds as oracle
 from worlds import synthetic_log
 
@@ -121,13 +121,19 @@ def test_the_callers_arrays_stay_theirs():
         ({"actions": None}, r"actions must be a one-dimensional sequence of integers .* got None"),
         ({"actions": [0.0, 1.0, 1.0]}, r"actions must be a one-dimensional sequence of integers"),
         ({"actions": [0, -1, 1]}, r"actions\[1\] must be in 0..\d+, got -1"),
-        ({"actions": [0, 2, 2]}, r"actions must hold every arm at least once, got no row of arm 1"),
+        (
+            {"actions": [0, 2, 2]},
+            r"actions must be such that every arm is there at least once, got no row of arm 1",
+        ),
         ({"actions": [0, 1, 2], "n_arms": 2}, r"actions\[2\] must be in 0..1, got 2"),
-        ({"n_arms": 3}, r"actions must hold every arm at least once, got no row of arm 2"),
+        ({"n_arms": 3}, r"actions must be such that every arm is there at least once, got no row of arm 2"),
         ({"n_arms": -1}, r"n_arms must be at least 0, got -1"),
         ({"n_arms": "2"}, r"n_arms must be an integer, got '2'"),
-        ({"actions": [0, 1]}, r"actions and rewards must have the same, positive length, got 2 and 3"),
-        ({"actions": [], "rewards": [], "propensities": []}, r"same, positive length, got 0 and 0"),
+        ({"actions": [0, 1]}, r"rewards must be as many as actions, and at least one, got 3 for 2 actions"),
+        (
+            {"actions": [], "rewards": [], "propensities": []},
+            r"as many as actions, and at least one, got 0 for 0 actions",
+        ),
         ({"rewards": [0.5, 1.5, 0.5]}, r"rewards\[1\] must be finite and .* at most 1, got 1.5"),
         ({"rewards": [np.nan, 0.5, 0.5]}, r"rewards\[0\] must be finite .*, got nan"),
         ({"propensities": [0.5, 0.0, 0.5]}, r"propensities\[1\] must be finite and above 0 .*, got 0.0"),
@@ -136,5 +142,5 @@ def test_the_callers_arrays_stay_theirs():
 )
 def test_bad_input_is_named(arguments, message):
     good = {"actions": [0, 1, 1], "rewards": [0.0, 1.0, 0.5], "propensities": [0.5, 0.5, 0.5]}
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         en.Logged(**(good | arguments))

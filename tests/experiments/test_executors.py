@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import psutil
 import pytest
 
-from bothworlds.errors import InvalidArgument, WorkerError
+from bothworlds.errors import InvalidArgumentError, WorkerError
 from bothworlds.experiments import provenance
 from bothworlds.experiments.executors import Guest, Processes, Threads, make_crew
 from bothworlds.experiments.run import run_study
@@ -107,7 +107,7 @@ def test_the_default_depends_on_the_worlds(tmp_path):
     ],
 )
 def test_bad_arguments(tmp_path, options, said):
-    with pytest.raises(InvalidArgument, match=said):
+    with pytest.raises(InvalidArgumentError, match=said):
         run_study(study(), tmp_path, progress=False, **options)
 
 
@@ -138,7 +138,7 @@ def test_what_is_sent_is_small():
 def test_an_error_of_a_chunk_says_which_and_keeps_the_others(tmp_path, monkeypatch):
     small_chunks(monkeypatch, 1e-9)
     experiment = own_world(tmp_path, "if start == 0: return np.full((stop, 3), 7.0)", n_arms=3)
-    with pytest.raises(InvalidArgument, match="losses") as caught:
+    with pytest.raises(InvalidArgumentError, match="losses") as caught:
         run_study(experiment, tmp_path / "out", executor="threads", jobs=1, progress=False)
     notes = "\n".join(caught.value.__notes__)
     assert "TsallisINF in Waves, 60 rounds, replications 0 to 0" in notes

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bothworlds as bw
 from bothworlds import environments, policies
 from bothworlds.environments import LossTable
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments import experiment
 from bothworlds.experiments.spec import parse, read
 from bothworlds.experiments.sweep import count, expand
@@ -266,7 +266,9 @@ def test_data_files(tmp_path):
     file.write_text("0,1\n1,0\n0.5,0.75\n")
     assert read(tmp_path / "study.toml").fingerprint() != found.fingerprint()
     experiment._build.cache_clear()  # as in another process
-    with pytest.raises(InvalidArgument, match=r"losses.csv has changed since the experiment was read"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"not changed since the experiment was read .*, got \S+losses.csv"
+    ):
         found.environments[0].build()
 
 

@@ -82,10 +82,10 @@ def test_bad_data_files(tmp_path):
     kinds = {"table": "loss-table", "log": "logged", "broken": "logged", "short": "logged"}
     worlds = [{"kind": kind, "path": f"{name}.csv"} for name, kind in kinds.items()]
     assert mistakes(study(environment=worlds), folder=tmp_path) == [
-        "line 7, environment[0].path: losses[1, 1] must be in [0, 1], got 2.0; "
+        "line 7, environment[0].path: losses[1][1] must be in [0, 1], got 2.0; "
         "rescale losses to [0, 1] (reward r is loss 1 − r)",
-        f"line 10, environment[1].path: {tmp_path}/log.csv must have the columns action, reward, propensity, "
-        "got action, reward; missing: propensity",
-        f"line 13, environment[2].path: {tmp_path}/broken.csv, line 3: action must be an arm 0, 1, …, got '1.5'",
-        f"line 16, environment[3].path: {tmp_path}/short.csv, line 2: propensity must be a number, got None",
+        "line 10, environment[1].path: path must be a file with the columns action, reward, propensity, "
+        f"got {tmp_path}/log.csv with action, reward; missing: propensity",
+        f"line 13, environment[2].path: action must be an arm 0, 1, …, got '1.5' in line 3 of {tmp_path}/broken.csv",
+        f"line 16, environment[3].path: propensity must be a number, got None in line 2 of {tmp_path}/short.csv",
     ]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bothworlds import environments, policies
-from bothworlds.errors import InvalidArgument, SpecError
+from bothworlds.errors import InvalidArgumentError, SpecError
 from bothworlds.experiments import modules
 from bothworlds.experiments.modules import Module, kind_of
 from bothworlds.experiments.spec import parse
@@ -147,11 +147,11 @@ def test_modules_that_cannot_be_loaded(folder):
         MINE.replace("Lazy", "UCB1").partition("@dataclass(frozen=True, repr=False)\nclass Hidden")[0]
     )
     assert complaint(TEXT.replace("mine.py", "taken.py"), folder) == (
-        "line 3, modules[0]: taken.py cannot be loaded: InvalidArgument: name must not be taken, got 'ucb1', which is UCB1"
+        "line 3, modules[0]: taken.py cannot be loaded: InvalidArgumentError: name must be free, got 'ucb1', which is UCB1"
     )
-    with pytest.raises(InvalidArgument, match=r"name must not be taken, got 'shannon', which is Shannon"):
+    with pytest.raises(InvalidArgumentError, match=r"name must be free, got 'shannon', which is Shannon"):
         policies.register("shannon", policies.get("ucb1"))
-    with pytest.raises(InvalidArgument, match=r"name must not be taken, got 'beta', which is Beta"):
+    with pytest.raises(InvalidArgumentError, match=r"name must be free, got 'beta', which is Beta"):
         environments.register("beta", environments.get("minimax"))
 
 
@@ -185,7 +185,7 @@ def test_classes_that_raise_anything_are_mistakes_too(folder):
         parse(text, folder=folder)
     assert [str(mistake) for mistake in caught.value.mistakes] == [
         "line 4, policy[0]: TypeError: Odd.__init__() missing 1 required positional argument: 'size'",
-        "line 6, environment[0]: environment must have n_arms, got NoArms() without; set it in the class",
+        "line 6, environment[0]: environment must be an environment with n_arms, got NoArms(); set it in the class",
         "line 8, environment[1]: 'Fails' cannot be played for horizon 1000: KeyError: 'lost'",
     ]
 

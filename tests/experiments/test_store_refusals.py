@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import DifferentStudy, StoreError, StoreInUse
+from bothworlds.errors import DifferentStudyError, StoreError, StoreInUseError
 from bothworlds.experiments.store import Store
 from studies import (
     environment,
@@ -35,7 +35,7 @@ from studies import (
 )
 def test_another_study_is_refused(folder, change, said):
     before = snapshot(folder)
-    with pytest.raises(DifferentStudy, match=said) as caught:
+    with pytest.raises(DifferentStudyError, match=said) as caught:
         run_here(study(**({"replications": 2} | change)), folder)
     assert str(folder) in str(caught.value)
     assert "'A small study'" in str(caught.value)
@@ -47,14 +47,14 @@ def test_another_version_is_refused(folder):
     found["runs"][-1]["commit"] = "abc123"
     (folder / "manifest.json").write_text(json.dumps(found | {"version": "0.0.9", "sources": "other"}))
     before = snapshot(folder)
-    with pytest.raises(DifferentStudy) as caught:
+    with pytest.raises(DifferentStudyError) as caught:
         run_here(study(replications=2), folder)
     said = str(caught.value)
     assert f"begun with bothworlds 0.0.9 of commit abc123, and this is bothworlds {bw.__version__}." in said
     assert "another folder with --out" in said
     assert "(pip install bothworlds==0.0.9)" in said
     with pytest.raises(
-        DifferentStudy, match=rf'bothworlds: "0.0.9" there, "{bw.__version__}" here\n(.*\n)*.*seed'
+        DifferentStudyError, match=rf'bothworlds: "0.0.9" there, "{bw.__version__}" here\n(.*\n)*.*seed'
     ):
         run_here(study(replications=2, seed=2), folder)
     assert snapshot(folder) == before
@@ -63,13 +63,15 @@ def test_another_version_is_refused(folder):
 def test_other_sources_are_refused(folder):
     found = manifest(folder)
     (folder / "manifest.json").write_text(json.dumps(found | {"sources": "other"}))
-    with pytest.raises(DifferentStudy, match=rf"\(hash other.*, here {found['sources']}\): they were edited"):
+    with pytest.raises(
+        DifferentStudyError, match=rf"\(hash other.*, here {found['sources']}\): they were edited"
+    ):
         run_here(study(replications=2), folder)
 
 
 def test_many_differences_are_counted(folder):
     arms = str(list(range(3, 30)))
-    with pytest.raises(DifferentStudy, match="and 13 more"):
+    with pytest.raises(DifferentStudyError, match="and 13 more"):
         run_here(study(replications=2, n_arms=arms), folder)
 
 
@@ -138,7 +140,7 @@ def test_a_folder_in_use_is_refused_until_its_run_ends(folder, tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
     try:
         assert process.stdout.readline() == "held\n"
-        with pytest.raises(StoreInUse, match=rf"process {process.pid} on \S+, started \d{{4}}-"):
+        with pytest.raises(StoreInUseError, match=rf"process {process.pid} on \S+, started \d{{4}}-"):
             run_here(study(replications=2), folder)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -154,7 +156,7 @@ def test_a_lock_without_a_name(folder):
     descriptor = os.open(folder / "lock", os.O_RDWR)
     try:
         assert _lock.acquire(descriptor, wait=False)
-        with pytest.raises(StoreInUse, match="just starting or ending"):
+        with pytest.raises(StoreInUseError, match="just starting or ending"):
             run_here(study(replications=2), folder)
     finally:
         os.close(descriptor)

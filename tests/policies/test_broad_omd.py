@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import barrier as oracle
 from playing import Player, compare, loss_table, play, regret, uniform_regret
 
@@ -80,17 +80,19 @@ def test_one_arm(policy):
 
 
 def test_an_unknown_horizon_is_refused():
-    with pytest.raises(InvalidArgument, match=r"BroadOMD needs a horizon, got None; .*anytime=True"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"horizon must be given for BroadOMD, .*, got None; .*anytime=True"
+    ):
         bw.BroadOMD().resolve(3, None)
     assert bw.BroadOMD(anytime=True).resolve(3, None) is not None
 
 
 @pytest.mark.parametrize("eta", [0.0, 1.5, math.nan, "small"])
 def test_bad_eta(eta):
-    with pytest.raises(InvalidArgument, match="eta must be a finite number above 0 and at most 1"):
+    with pytest.raises(InvalidArgumentError, match="eta must be a finite number above 0 and at most 1"):
         bw.BroadOMD(eta=eta)
 
 
 def test_bad_anytime():
-    with pytest.raises(InvalidArgument, match="anytime must be one of True, False, got 'yes'"):
+    with pytest.raises(InvalidArgumentError, match="anytime must be one of True, False, got 'yes'"):
         bw.BroadOMD(anytime="yes")

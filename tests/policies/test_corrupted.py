@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import init, update_once
 from oracle import corrupted as oracle
 from playing import drawn, drive, histories, regret_of_arms
@@ -134,14 +134,18 @@ def test_one_arm(kind):
 @pytest.mark.parametrize("kind", [bw.EliminationRace, bw.BARBAR])
 def test_bad_input(kind):
     with pytest.raises(
-        InvalidArgument, match=rf"{kind.__name__} needs a horizon, got None; .*LightBarrier\(\)"
+        InvalidArgumentError, match=rf"horizon must be given for {kind.__name__}, .*LightBarrier\(\)"
     ):
         bw.Bandit(3, kind())
     for delta in (0.0, -1.0, 2.0, "small"):
-        with pytest.raises(InvalidArgument, match="delta must be a finite number above 0 and at most 1, got"):
+        with pytest.raises(
+            InvalidArgumentError, match="delta must be a finite number above 0 and at most 1, got"
+        ):
             kind(delta=delta)
 
 
 def test_bad_constants():
-    with pytest.raises(InvalidArgument, match="constants must be one of 'theory', 'practical', got 'paper'"):
+    with pytest.raises(
+        InvalidArgumentError, match="constants must be one of 'theory', 'practical', got 'paper'"
+    ):
         bw.BARBAR("paper")

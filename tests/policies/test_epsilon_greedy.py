@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import stochastic as oracle
 from playing import drawn, drive, histories, regret_of_arms
 
@@ -62,12 +62,12 @@ def test_any_history_can_be_replayed(policy):
 @pytest.mark.parametrize("epsilon", [-0.1, 1.1, float("nan"), "often"])
 def test_bad_epsilon(epsilon):
     with pytest.raises(
-        InvalidArgument, match=r"epsilon must be a finite number at least 0 and at most 1, got"
+        InvalidArgumentError, match=r"epsilon must be a finite number at least 0 and at most 1, got"
     ):
         bw.EpsilonGreedy(epsilon)
 
 
 @pytest.mark.parametrize("c", [0.0, -1.0, None])
 def test_bad_c(c):
-    with pytest.raises(InvalidArgument, match="c must be a finite number above 0, got"):
+    with pytest.raises(InvalidArgumentError, match="c must be a finite number above 0, got"):
         bw.EpsilonGreedy(c=c)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import exponential as oracle
 from playing import compare, loss_table, play, regret, uniform_regret
 
@@ -60,7 +60,7 @@ def test_the_horizon_plays_no_part():
 
 
 def test_bad_scale():
-    with pytest.raises(InvalidArgument, match=r"scale must be a finite number above 0, got 0\.0"):
+    with pytest.raises(InvalidArgumentError, match=r"scale must be a finite number above 0, got 0\.0"):
         bw.estimators.ImplicitExploration(scale=0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import init, update_once
 from oracle import switching as oracle
 from playing import drawn, drive, histories, regret_of_arms
@@ -170,11 +170,13 @@ def test_one_arm(kind):
 @pytest.mark.parametrize("kind", [bw.EXP3P, bw.SAO])
 def test_bad_input(kind):
     with pytest.raises(
-        InvalidArgument, match=rf"{kind.__name__} needs a horizon, got None; .*TsallisINF\(\)"
+        InvalidArgumentError, match=rf"horizon must be given for {kind.__name__}, .*TsallisINF\(\)"
     ):
         bw.Bandit(3, kind())
     for delta in (0.0, 1.5, "small"):
-        with pytest.raises(InvalidArgument, match="delta must be a finite number above 0 and at most 1, got"):
+        with pytest.raises(
+            InvalidArgumentError, match="delta must be a finite number above 0 and at most 1, got"
+        ):
             kind(delta)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import exponential as oracle
 from playing import Player, compare, loss_table, play, regret, uniform_regret
 
@@ -49,12 +49,12 @@ def test_one_arm():
 
 
 def test_an_impossible_first_arm_is_refused_by_replay():
-    with pytest.raises(InvalidArgument, match=r"arms\[0\] must have been possible, got 1"):
+    with pytest.raises(InvalidArgumentError, match=r"arms\[0\] must be possible, got 1"):
         bw.replay(bw.EXP3PlusPlus(), n_arms=2, arms=[1], losses=[0.0])
 
 
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), "large"])
 def test_bad_constants(name, value):
-    with pytest.raises(InvalidArgument, match=f"{name} must be a finite number above 0"):
+    with pytest.raises(InvalidArgumentError, match=f"{name} must be a finite number above 0"):
         bw.EXP3PlusPlus(**{name: value})

@@ -15,6 +15,7 @@ import bothworlds as bw
 from playing import bernoulli, play
 
 MEANS = [0.3, 0.5, 0.6, 0.45]
+CAPPED = bw.estimators.CappedBaseline()
 
 # policy, horizon, p before round 400, how often each arm was played
 GOLDEN = [
@@ -36,7 +37,7 @@ GOLDEN = [
     (bw.FTRL(bw.Tsallis(0.3), constants="paper"), 400,
      [0.27064786395099333, 0.24269036924713008, 0.22809722636611868, 0.2585645404357578],
      [104, 99, 93, 104]),
-    (bw.FTRL(bw.Shannon(), log_barrier=0.0, theta=1.0, alpha=1.0, estimator=bw.estimators.CappedBaseline()), 400,
+    (bw.FTRL(bw.Shannon(), log_barrier=0.0, theta=1.0, alpha=1.0, estimator=CAPPED), 400,
      [0.6680529807984524, 0.13310320042792886, 0.09708156331020677, 0.10176225546341182],
      [204, 65, 60, 71]),
     (bw.FTRL(bw.Hybrid(bw.Tsallis(0.5), bw.Shannon()), log_barrier=0.0, theta=1.0, alpha=0.5), None,

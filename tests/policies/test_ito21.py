@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import barrier as oracle
 from playing import Player, compare, loss_table, play, regret, uniform_regret
 
@@ -77,5 +77,7 @@ def test_it_survives_saving():
 
 @pytest.mark.parametrize("eta", [-0.1, 0.6, math.inf, "quarter"])
 def test_bad_eta(eta):
-    with pytest.raises(InvalidArgument, match=r"eta must be a finite number at least 0 and at most 0\.5"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"eta must be a finite number at least 0 and at most 0\.5"
+    ):
         bw.Ito21(eta)

@@ -8,7 +8,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds._jit import entry
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies import kl
 from oracle import stochastic as oracle
 from playing import drawn, drive, histories, regret_of_arms
@@ -82,5 +82,5 @@ def test_one_arm():
 
 @pytest.mark.parametrize("c", [-1.0, float("nan"), "three", True])
 def test_bad_c(c):
-    with pytest.raises(InvalidArgument, match="c must be a finite number at least 0, got"):
+    with pytest.raises(InvalidArgumentError, match="c must be a finite number at least 0, got"):
         bw.KLUCB(c)

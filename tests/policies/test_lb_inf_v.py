@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import barrier as oracle
 from playing import compare, loss_table, play, regret, uniform_regret
 
@@ -70,11 +70,13 @@ def test_it_survives_saving():
 
 
 def test_an_unknown_horizon_is_refused():
-    with pytest.raises(InvalidArgument, match=r"LBINFV needs a horizon, got None; .*Ito21\(\)"):
+    with pytest.raises(InvalidArgumentError, match=r"horizon must be given for LBINFV, .*Ito21\(\)"):
         bw.LBINFV().resolve(3, None)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, math.nan])
 def test_bad_epsilon(epsilon):
-    with pytest.raises(InvalidArgument, match=r"epsilon must be a finite number above 0 and at most 0\.5"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"epsilon must be a finite number above 0 and at most 0\.5"
+    ):
         bw.LBINFV(epsilon)

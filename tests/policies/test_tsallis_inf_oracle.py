@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import barrier as oracle
 from playing import compare, loss_table, play, regret, uniform_regret
 
@@ -77,18 +77,22 @@ def test_it_survives_saving():
 @pytest.mark.parametrize(
     ("gaps", "alpha", "message"),
     [
-        ([0.1, 0.2], 0.5, r"gaps must hold a 0, that of a best arm, got \[0\.1, 0\.2\]; subtract"),
-        ([], 0.5, r"gaps must hold a 0, that of a best arm, got \[\]"),
+        (
+            [0.1, 0.2],
+            0.5,
+            r"gaps must be numbers of which one is 0, that of a best arm, got \[0\.1, 0\.2\]; subtract",
+        ),
+        ([], 0.5, r"gaps must be numbers of which one is 0, that of a best arm, got \[\]"),
         ([0.0, 1.5], 0.5, r"gaps\[1\] must be finite and at least 0 and at most 1, got 1\.5"),
         ([0.0, math.nan], 0.5, r"gaps\[1\] must be finite"),
         ([0.0, 0.1], 1.5, r"alpha must be a finite number at least 0 and at most 1, got 1\.5"),
     ],
 )
 def test_bad_input(gaps, alpha, message):
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         bw.TsallisINFOracle(gaps, alpha)
 
 
 def test_the_number_of_gaps_must_be_that_of_the_arms():
-    with pytest.raises(InvalidArgument, match="gaps must hold one gap for each of the 3 arms, got 2"):
+    with pytest.raises(InvalidArgumentError, match="gaps must be one gap for each of the 3 arms, got 2"):
         bw.TsallisINFOracle([0.0, 0.1], 0.5).resolve(3, None)

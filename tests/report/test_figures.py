@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bothworlds.errors import InvalidArgument, StoreError
+from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.report.figures import charts, write_figures
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, WORLDS, FakeStudy, write_store
@@ -58,7 +58,7 @@ def test_names_of_a_study_with_sweeps_hostile_labels_and_a_log_that_ended(tmp_pa
 
 
 def test_unknown_formats_are_refused(small, tmp_path):
-    with pytest.raises(InvalidArgument, match=r"formats must be some of svg, pdf, png; got \('gif',\)"):
+    with pytest.raises(InvalidArgumentError, match=r"formats must be some of svg, pdf, png, got \('gif',\)"):
         write_figures(small, tmp_path / "figures", formats=("gif",))
     assert not (tmp_path / "figures").exists()
 

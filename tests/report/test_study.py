@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bothworlds.errors import InvalidArgument, StoreError
+from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.report import bands, frames
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, STANDARD, WORLDS, FakeStudy, draw, many, marks_of, write_store
@@ -279,13 +279,13 @@ def test_a_damaged_chunk_is_named_with_the_way_to_repair_it(tmp_path):
 
 
 def test_bad_arguments(study):
-    with pytest.raises(InvalidArgument, match=r"cell must be in 0\.\.39, got 40"):
+    with pytest.raises(InvalidArgumentError, match=r"cell must be in 0\.\.39, got 40"):
         study.probabilities(40)
-    with pytest.raises(InvalidArgument, match="did you mean 'summary'"):
+    with pytest.raises(InvalidArgumentError, match="did you mean 'summary'"):
         study.table("sumary")
-    with pytest.raises(InvalidArgument, match="format must be one of"):
+    with pytest.raises(InvalidArgumentError, match="format must be one of"):
         study.table("summary", format="html")
-    with pytest.raises(InvalidArgument, match="name must be one of"):
+    with pytest.raises(InvalidArgumentError, match="name must be one of"):
         study.table("curves", format="latex")
 
 

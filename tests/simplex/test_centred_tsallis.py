@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import step as oracle
 
 LOSSES = [0.0, 1.0, 2.5, 40.0, 1e6]
@@ -62,5 +62,5 @@ def test_a_hybrid_with_it():
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, math.nan, "half"])
 def test_alpha_outside_the_unit_interval(alpha):
-    with pytest.raises(InvalidArgument, match="alpha must be a finite number at least 0 and at most 1"):
+    with pytest.raises(InvalidArgumentError, match="alpha must be a finite number at least 0 and at most 1"):
         bw.CentredTsallis(alpha)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.simplex.regularizers import ComplementBarrier
 from bothworlds.simplex.regularizers.base import respond, slope
 from oracle import complement as oracle
@@ -82,5 +82,5 @@ def test_a_thousand_hostile_steps_converge():
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.inf, None])
 def test_bad_weights(weight):
-    with pytest.raises(InvalidArgument, match="weight must be a finite number above 0"):
+    with pytest.raises(InvalidArgumentError, match="weight must be a finite number above 0"):
         ComplementBarrier(weight)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from oracle import step as oracle
 
 BETAS = (0.01, 0.1, 0.3, 0.5, 2 / 3, 0.9, 0.97, 0.99)
@@ -257,7 +257,7 @@ def test_solution_is_read_only():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"losses": []}, "losses must hold at least one arm"),
+        ({"losses": []}, "losses must be at least one number, one per arm"),
         ({"losses": [0.0, math.nan]}, r"losses\[1\] must be finite, got nan"),
         ({"losses": [0.0, math.inf]}, r"losses\[1\] must be finite, got inf"),
         ({"losses": [[0.0, 1.0]]}, r"losses must be a one-dimensional sequence, got shape \(1, 2\)"),
@@ -276,20 +276,20 @@ def test_solution_is_read_only():
 )
 def test_bad_input_is_named(arguments, message):
     good = {"losses": [0.0, 1.0], "rates": [1.0, 1.0], "regularizer": bw.LogBarrier()}
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         bw.solve(**(good | arguments))
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, -0.5, 2.0, math.nan, "half", None, True])
 def test_beta_outside_the_unit_interval(beta):
     with pytest.raises(
-        InvalidArgument, match=r"beta must be a finite number above 0 and below 1.*LogBarrier\(\)"
+        InvalidArgumentError, match=r"beta must be a finite number above 0 and below 1.*LogBarrier\(\)"
     ):
         bw.Tsallis(beta)
 
 
 def test_bad_hybrids():
-    with pytest.raises(InvalidArgument, match="second must be a regularizer such as"):
+    with pytest.raises(InvalidArgumentError, match="second must be a regularizer such as"):
         bw.Hybrid(bw.Shannon(), "tsallis")
-    with pytest.raises(InvalidArgument, match="weight must be a finite number above 0"):
+    with pytest.raises(InvalidArgumentError, match="weight must be a finite number above 0"):
         bw.Hybrid(bw.Shannon(), bw.LogBarrier(), weight=0.0)

@@ -12,7 +12,7 @@ import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds._simd import LANES, fill, gather, indexable, item_of, load, scatter, store
 from bothworlds.environments.base import cost_of, loss_of
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import find
 from bothworlds.simplex.steps import TOTAL
 from bothworlds.simulation import batch
@@ -183,7 +183,7 @@ def test_lanes_report_what_a_single_replication_would():
     messages = []
     for replications in (4, 1):
         with pytest.raises(
-            InvalidArgument, match=r"losses must be in \[0, 1\], got 2.0 .* in round"
+            InvalidArgumentError, match=r"losses must be in \[0, 1\], got 2.0 .* in round"
         ) as error:
             bw.simulate(bw.TsallisINF(), Broken(), horizon=40, replications=replications, seed=1, jobs=1)
         messages.append(str(error.value))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 def test_shapes_and_contents():
@@ -53,16 +53,18 @@ def test_policies_without_rates_have_none():
 def test_bad_input_is_named(arguments, message):
     good = {"policy": bw.LightBarrier(), "n_arms": 3, "horizon": 10, "arms": [0, 1], "losses": [0.5, 0.5]}
     arguments = good | arguments
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         bw.replay(arguments.pop("policy"), **arguments)
 
 
 def test_a_history_longer_than_the_horizon():
-    with pytest.raises(InvalidArgument, match="horizon must be at least the 5 rounds of the history, got 4"):
+    with pytest.raises(
+        InvalidArgumentError, match="horizon must be at least the 5 rounds of the history, got 4"
+    ):
         bw.replay(bw.LightBarrier(), n_arms=2, horizon=4, arms=[0] * 5, losses=[0.5] * 5)
 
 
 def test_an_impossible_arm():
     policy = bw.FTRL(bw.Shannon(), log_barrier=0.0, theta=1e-4, alpha=1.0)
-    with pytest.raises(InvalidArgument, match=r"arms\[1\] must have been possible, got 0, .* below 1e-300"):
+    with pytest.raises(InvalidArgumentError, match=r"arms\[1\] must be possible, got 0, .* below 1e-300"):
         bw.replay(policy, n_arms=2, horizon=5, arms=[0, 0], losses=[1.0, 1.0])

@@ -10,7 +10,7 @@ import pytest
 
 import bothworlds as bw
 from accounting import interpreted  # noqa: F401
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.theory import account, divergence
 from oracle import theory as oracle
 
@@ -155,9 +155,9 @@ def test_divergences_at_the_edge():
     assert divergence(0.3, 0.3, bw.Shannon()) == 0.0
     assert divergence([[0.2, 0.8], [0.5, 0.5]], [0.5, 0.5], bw.Shannon()).shape == (2,)
     for bad in ({"x": [math.nan, 1.0]}, {"rates": -1.0}, {"y": [0.1, 0.2, 0.3]}):
-        with pytest.raises(InvalidArgument, match=r"must"):
+        with pytest.raises(InvalidArgumentError, match=r"must"):
             divergence(**{"x": [0.2, 0.8], "y": [0.5, 0.5], "regularizer": bw.Shannon(), **bad})
-    with pytest.raises(InvalidArgument, match="regularizer must be"):
+    with pytest.raises(InvalidArgumentError, match="regularizer must be"):
         divergence([0.5], [0.5], "shannon")
 
 
@@ -192,7 +192,7 @@ def test_what_an_account_holds():
     np.testing.assert_allclose(a.s1[-1], math.sqrt(a.p[:-1, 1].sum()))
     np.testing.assert_allclose(a.s2[-1], math.sqrt(a.p[:-1, 1].sum()))
     assert a.total("gap") == 0.0
-    with pytest.raises(InvalidArgument, match="no term is called 'totl'"):
+    with pytest.raises(InvalidArgumentError, match="no term is called 'totl'"):
         a.total("totl")
     assert not a.p.flags.writeable
     assert not a.terms["total"].flags.writeable
@@ -207,12 +207,12 @@ def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
     for term in a.terms:
         np.testing.assert_array_equal(a.terms[term], b.terms[term])
     np.testing.assert_array_equal(a.p, trace.p)
-    with pytest.raises(InvalidArgument, match="leave out horizon"):
+    with pytest.raises(InvalidArgumentError, match="leave out horizon"):
         account(trace, optimal=[0], horizon=20)
     shuffled = bw.Trace(
         trace.policy, 3, 20, np.roll(trace.arms, 1), trace.losses, trace.p, trace.rates, trace.estimates
     )
-    with pytest.raises(InvalidArgument, match="was the feedback delayed"):
+    with pytest.raises(InvalidArgumentError, match="was the feedback delayed"):
         account(shuffled, optimal=[0])
 
 
@@ -220,36 +220,36 @@ def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"optimal": []}, "optimal must hold at least one arm, got none"),
-        ({"optimal": [0, 1, 2]}, "optimal must leave out at least one of the 3 arms, got all"),
+        ({"optimal": []}, "optimal must be at least one arm, got none"),
+        ({"optimal": [0, 1, 2]}, "optimal must be fewer than all 3 arms, got all"),
         ({"optimal": [3]}, r"optimal\[0\] must be in 0..2, got 3"),
         ({"optimal": [-1]}, r"optimal\[0\] must be in 0..2, got -1"),
-        ({"optimal": [1, 1]}, r"optimal must name each arm once, got \[1, 1\]"),
+        ({"optimal": [1, 1]}, r"optimal must be distinct arms, got \[1, 1\]"),
         ({"optimal": [0.5]}, "optimal must be a one-dimensional sequence of integers"),
         ({"horizon": 4}, "horizon must be at least the 5 rounds of the history, got 4"),
-        ({"arms": [], "losses": []}, "arms must hold at least one round"),
+        ({"arms": [], "losses": []}, "arms must be those of at least one round"),
         ({"losses": [0.0] * 4}, "losses must be a one-dimensional sequence of length 5"),
         ({"losses": [2.0] * 5}, r"losses\[0\] must be finite and at least 0 and at most 1"),
-        ({"arms": None}, "account needs n_arms, arms and losses, or a Trace"),
+        ({"arms": None}, "arms must be given, as n_arms, arms and losses all are, or a Trace"),
         ({"epsilon": 1.0}, "epsilon must be a finite number at least 0 and below 1"),
         (
             {"policy": bw.UCB1()},
-            "policy must play an FTRL minimiser, got UCB1.*decoupled-tsallis-inf.*tsallis-inf",
+            "policy must be one that plays an FTRL minimizer.*, got UCB1.*decoupled-tsallis-inf.*tsallis-inf",
         ),
-        ({"policy": bw.LBINFV()}, "policy must play an FTRL minimiser"),
+        ({"policy": bw.LBINFV()}, "policy must be one that plays an FTRL minimizer"),
         ({"policy": "tsallis-inf"}, "policy must be a policy"),
         (
             {"policy": bw.FTRL(bw.LogBarrier(), constants="light"), "horizon": None},
-            "forgets everything in round 4, and no decomposition holds across a restart",
+            "forgets everything in round 4: no decomposition holds across a restart",
         ),
         (
             {"policy": light(bw.Shannon(), 0.001, 0.5, 0.0), "arms": [0, 1, 0, 0, 1]},
-            r"arms\[2\] must have been possible, got 0",
+            r"arms\[2\] must be possible, got 0",
         ),
     ],
 )
 def test_bad_input(changed, message):
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(InvalidArgumentError, match=message):
         play(**changed)
 
 

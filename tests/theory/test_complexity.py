@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 def test_against_exact_fractions():
@@ -56,14 +56,20 @@ def test_plain_types_and_text():
 @pytest.mark.parametrize(
     ("gaps", "match"),
     [
-        ([0.1, 0.2], r"gaps must hold a 0, that of a best arm, got \[0.1, 0.2\]; subtract the smallest"),
-        ([0.0, 0.0], r"gaps must hold a positive gap, got \[0.0, 0.0\]; where all arms are optimal"),
-        ([], r"gaps must hold a 0"),
+        (
+            [0.1, 0.2],
+            r"gaps must be numbers of which one is 0, that of a best arm, got \[0.1, 0.2\]; subtract the",
+        ),
+        (
+            [0.0, 0.0],
+            r"gaps must be numbers of which one is positive, got \[0.0, 0.0\]; where all arms are optimal",
+        ),
+        ([], r"gaps must be numbers of which one is 0"),
         ([0.0, 1.5], r"gaps\[1\] must be finite and at least 0 and at most 1, got 1.5"),
         ([0.0, float("nan")], r"gaps\[1\] must be finite"),
         ("ab", r"gaps must be a one-dimensional sequence of numbers"),
     ],
 )
 def test_bad_gaps(gaps, match):
-    with pytest.raises(InvalidArgument, match=match):
+    with pytest.raises(InvalidArgumentError, match=match):
         bw.theory.complexity(gaps)

@@ -12,7 +12,7 @@ import pytest
 
 import bothworlds as bw
 from accounting import interpreted  # noqa: F401
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.ftrl.rates import CONTINUE, UNUSED, advance_rates, begin_rates
 from bothworlds.policies.ftrl.state import ROUND
 from bothworlds.simplex.growth import growth
@@ -314,10 +314,10 @@ def test_tables_and_names():
     for bad, message in (
         ({"rounds": 2}, "rounds must be at least 8"),
         ({"seed": -1}, "seed must be"),
-        ({"policies": []}, "policies must hold at least one policy"),
-        ({"policies": [bw.UCB1()]}, "policy must play an FTRL minimiser"),
+        ({"policies": []}, "policies must be at least one policy"),
+        ({"policies": [bw.UCB1()]}, "policy must be one that plays an FTRL minimizer"),
     ):
-        with pytest.raises(InvalidArgument, match=message):
+        with pytest.raises(InvalidArgumentError, match=message):
             verify(**{"policies": [bw.TsallisINF()], **bad})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds import _check, _value
-from bothworlds._value import PartError, from_table, to_table
+from bothworlds._value import from_table, to_table
 from bothworlds.environments.base import Environment as Environment
 from bothworlds.environments.bernoulli import Bernoulli as Bernoulli
 from bothworlds.environments.beta import Beta as Beta
@@ -25,7 +25,7 @@ from bothworlds.environments.stochastically_constrained import (
 from bothworlds.environments.switching import Switching as Switching
 from bothworlds.environments.threshold_adversary import ThresholdAdversary as ThresholdAdversary
 from bothworlds.environments.truncated_normal import TruncatedNormal as TruncatedNormal
-from bothworlds.errors import StateError
+from bothworlds.errors import PartError, StateError
 
 REGISTRY = Environment.registry
 

@@ -12,7 +12,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import loss_of
 from bothworlds.environments.stationary import Stationary, check_design, check_means, costs_its_gap
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 class BernoulliParameters(NamedTuple):
@@ -52,21 +52,23 @@ class Bernoulli(Stationary, name="bernoulli"):
 
     def __post_init__(self) -> None:
         if (self.means is None) == (self.gap is None):
-            raise InvalidArgument(
-                f"Bernoulli needs either means=[...], or n_arms=... and gap=..., got {self!r}"
+            raise InvalidArgumentError(
+                "means", self.means, "given, or n_arms and gap, and not both", got=repr(self)
             )
         if self.gap is not None:
             check_design(self.n_arms, self.gap, self.optimal)
             _check.number("level", self.level, at_least=0.0, at_most=1.0)
             if self.level - self.gap / 2 < 0.0 or self.level + self.gap / 2 > 1.0:
-                raise InvalidArgument(
-                    "level must leave room for gap/2 on both sides within [0, 1], "
-                    f"got level={self.level}, gap={self.gap}"
+                raise InvalidArgumentError(
+                    "level",
+                    self.level,
+                    "such that level ± gap/2 is within [0, 1]",
+                    got=f"level={self.level}, gap={self.gap}",
                 )
             return
         means = check_means("means", self.means)
         if self.n_arms not in (0, len(means)):
-            raise InvalidArgument(f"n_arms must be the number of means, {len(means)}, got {self.n_arms}")
+            raise InvalidArgumentError("n_arms", self.n_arms, f"the number of means, {len(means)}")
         object.__setattr__(self, "means", means)
         object.__setattr__(self, "n_arms", len(means))
 

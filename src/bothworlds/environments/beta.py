@@ -12,7 +12,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import loss_of
 from bothworlds.environments.stationary import Stationary, check_means, costs_its_gap
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.variates import sample_beta
 
 
@@ -44,9 +44,7 @@ class Beta(Stationary, name="beta"):
         object.__setattr__(self, "means", means)
         room = min(min(m, 1.0 - m) for m in means)
         if room == 0.0:
-            raise InvalidArgument(
-                f"means must be inside (0, 1), got {self.means!r}; for 0 and 1 use Bernoulli"
-            )
+            raise InvalidArgumentError("means", self.means, "inside (0, 1)", fix="for 0 and 1 use Bernoulli")
         needed = 1.0 / room
         fix = "both shape parameters c·m and c·(1−m) must be at least 1 for every mean m"
         _check.number("concentration", self.concentration, at_least=needed * (1 - 1e-12), fix=fix)

@@ -21,7 +21,7 @@ from bothworlds.environments.base import (
     watches,
 )
 from bothworlds.environments.delayed import Delayed
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 STRATEGIES = ("front", "targeted", "adaptive", "inside")
 FRONT, TARGETED, ADAPTIVE, INSIDE = range(4)
@@ -92,18 +92,21 @@ class Corrupted(Environment, name="corrupted"):
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Environment) or self.base.gaps is None:
-            raise InvalidArgument(f"base must be an environment with fixed gaps, got {self.base!r}")
+            raise InvalidArgumentError("base", self.base, "an environment with fixed gaps")
         if isinstance(self.base, Corrupted):
-            raise InvalidArgument(f"base must not be Corrupted itself, got {self.base!r}")
+            raise InvalidArgumentError("base", self.base, "an environment that is not Corrupted itself")
         if isinstance(self.base, Delayed):
-            raise InvalidArgument(
-                f"base must not be Delayed, got {self.base!r}; write Delayed(Corrupted(...), ...)"
+            raise InvalidArgumentError(
+                "base",
+                self.base,
+                "an environment that is not Delayed",
+                fix="write Delayed(Corrupted(...), ...)",
             )
         _check.number("budget", self.budget, at_least=0.0)
         _check.one_of("strategy", self.strategy, STRATEGIES)
         if self.strategy == "inside" and len(self.base.optimal_arms or ()) < 2:
-            raise InvalidArgument(
-                f"base must have at least two optimal arms for strategy='inside', got {self.base!r}"
+            raise InvalidArgumentError(
+                "base", self.base, "an environment with at least two optimal arms for strategy='inside'"
             )
         for name in ("draws", "made_in_blocks", "can_end", "shows_any_arm"):
             object.__setattr__(self, name, getattr(self.base, name))

@@ -11,7 +11,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment
 from bothworlds.environments.delay import LAWS, DelayParameters
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,14 +45,12 @@ class Delayed(Environment, name="delayed"):
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Environment) or isinstance(self.base, Delayed):
-            raise InvalidArgument(
-                f"base must be an environment that is not Delayed itself, got {self.base!r}"
-            )
+            raise InvalidArgumentError("base", self.base, "an environment that is not Delayed itself")
         _check.one_of("law", self.law, LAWS)
         _check.integer("longest", self.longest, at_least=0)
         _check.number("mean", self.mean, at_least=0.0, at_most=self.longest)
         if self.law == "fixed" and self.mean != int(self.mean):
-            raise InvalidArgument(f"mean must be a whole number for law='fixed', got {self.mean}")
+            raise InvalidArgumentError("mean", self.mean, "a whole number for law='fixed'")
         for name in ("draws", "regret_kind", "made_in_blocks", "can_end", "shows_any_arm"):
             object.__setattr__(self, name, getattr(self.base, name))
 

@@ -13,7 +13,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import loss_of
 from bothworlds.environments.stationary import Stationary, check_means, costs_its_gap
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 class DiscreteParameters(NamedTuple):
@@ -42,17 +42,19 @@ class Discrete(Stationary, name="discrete"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", check_means("values", self.values))
         if not isinstance(self.probabilities, Sequence | np.ndarray):
-            raise InvalidArgument(
-                f"probabilities must be a sequence with one row per arm, got {self.probabilities!r}"
-            )
+            raise InvalidArgumentError("probabilities", self.probabilities, "a sequence with one row per arm")
         rows = []
         for i, row in enumerate(self.probabilities):
-            p = _check.vector(f"probabilities[{i}]", row, size=len(self.values), at_least=0.0)
+            p = _check.vector("probabilities", row, size=len(self.values), at_least=0.0, index=(i,))
             if abs(p.sum() - 1.0) > 1e-9:
-                raise InvalidArgument(f"probabilities[{i}] must sum to 1, got {p.sum():g}")
+                raise InvalidArgumentError(
+                    "probabilities", row, "numbers that sum to 1", got=f"a sum of {p.sum():g}", index=(i,)
+                )
             rows.append(tuple(p.tolist()))
         if not rows:
-            raise InvalidArgument("probabilities must hold at least one arm, got an empty sequence")
+            raise InvalidArgumentError(
+                "probabilities", self.probabilities, "at least one row", got="an empty sequence"
+            )
         object.__setattr__(self, "probabilities", tuple(rows))
 
     def mean_losses(self) -> FloatArray:

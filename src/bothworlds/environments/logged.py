@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._words import counted
 from bothworlds.environments.base import Environment, cost_of, loss_of, open_world, prepare
 from bothworlds.environments.table import parquet_columns
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.rng import expand
 
 
@@ -86,17 +87,22 @@ class Logged(Environment, name="logged"):
         actions = _check.indices("actions", self.actions, below=n or 2**31)
         n = n or int(np.max(actions, initial=0)) + 1
         if actions.size != rewards.size or actions.size == 0:
-            raise InvalidArgument(
-                "actions and rewards must have the same, positive length, "
-                f"got {actions.size} and {rewards.size}"
+            raise InvalidArgumentError(
+                "rewards",
+                rewards,
+                "as many as actions, and at least one",
+                got=f"{rewards.size} for {counted(actions.size, 'action')}",
             )
         propensities = _check.vector(
             "propensities", self.propensities, size=actions.size, above=0.0, at_most=1.0
         )
         missing = np.setdiff1d(np.arange(n), actions)
         if missing.size:
-            raise InvalidArgument(
-                f"actions must hold every arm at least once, got no row of arm {missing[0]}"
+            raise InvalidArgumentError(
+                "actions",
+                actions,
+                "such that every arm is there at least once",
+                got=f"no row of arm {missing[0]}",
             )
         for name, value in (("actions", actions), ("rewards", rewards), ("propensities", propensities)):
             value.flags.writeable = False
@@ -144,9 +150,12 @@ class Logged(Environment, name="logged"):
 def _require(file: Path, names: Iterable[str]) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
-        raise InvalidArgument(
-            f"{file} must have the columns {', '.join(COLUMNS)}, got {', '.join(names)}; "
-            f"missing: {', '.join(missing)}"
+        raise InvalidArgumentError(
+            "path",
+            str(file),
+            f"a file with the columns {', '.join(COLUMNS)}",
+            got=f"{file} with {', '.join(names)}",
+            fix=f"missing: {', '.join(missing)}",
         )
 
 
@@ -162,8 +171,8 @@ def _csv_columns(file: Path) -> dict[str, FloatArray | IntArray]:
                     values[name].append(kind(row[name]))
                 except (TypeError, ValueError):
                     wanted = "an arm 0, 1, …" if kind is int else "a number"
-                    raise InvalidArgument(
-                        f"{file}, line {reader.line_num}: {name} must be {wanted}, got {row[name]!r}"
+                    raise InvalidArgumentError(
+                        name, row[name], wanted, got=f"{row[name]!r} in line {reader.line_num} of {file}"
                     ) from None
     return {name: np.array(values[name], dtype=kind) for name, kind in kinds.items()}
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds.environments.base import Environment
 from bothworlds.environments.table import REGRET, TableParameters, check_table, parquet_columns
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError, short
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -56,11 +56,16 @@ class LossTable(Environment, name="loss-table"):
             del rows[0]  # a header; a row with a single number in it is data, if perhaps bad data
         for line, row in rows:
             if not _numeric(row) or len(row) != len(rows[0][1]):
-                raise InvalidArgument(
-                    f"{file}, line {line}: expected {len(rows[0][1])} numbers, got {','.join(row)!r:.60}"
+                raise InvalidArgumentError(
+                    "path",
+                    str(file),
+                    f"a file with {len(rows[0][1])} numbers in every row",
+                    got=f"{short(','.join(row))} in line {line} of {file}",
                 )
         if not rows:
-            raise InvalidArgument(f"{file} must hold at least one row of losses, got none")
+            raise InvalidArgumentError(
+                "path", str(file), "a file with at least one row of losses", got=f"{file} with none"
+            )
         return cls(np.array([row for _, row in rows], dtype=np.float64))
 
     @property
@@ -76,9 +81,7 @@ class LossTable(Environment, name="loss-table"):
     def parameters(self, horizon: int) -> TableParameters:
         """The table itself."""
         if horizon > self.rounds:
-            raise InvalidArgument(
-                f"horizon must be at most the {self.rounds} rows of the table, got {horizon}"
-            )
+            raise InvalidArgumentError("horizon", horizon, f"at most the {self.rounds} rows of the table")
         return TableParameters(np.asarray(self.losses), 0)
 
     def __repr__(self) -> str:

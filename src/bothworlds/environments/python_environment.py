@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bothworlds._words import counted
 from bothworlds.environments.base import Environment
 from bothworlds.environments.table import REGRET, TableParameters, check_table
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 class PythonEnvironment(Environment):
@@ -46,7 +46,9 @@ class PythonEnvironment(Environment):
         """The losses of a block, checked."""
         table = check_table("losses", self.losses(random, before, last), self.n_arms, first_row=before)
         if len(table) != last - before:
-            raise InvalidArgument(f"losses must hold {counted(last - before, 'round')}, got {len(table)}")
+            raise InvalidArgumentError(
+                "losses", table, f"those of {counted(last - before, 'round')}", got=str(len(table))
+            )
         return TableParameters(table, before)
 
     def parameters(self, horizon: int) -> TableParameters:

@@ -11,7 +11,7 @@ import numpy as np
 from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, cost_of
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 def check_design(n_arms: Any, gap: Any, optimal: Any) -> None:
@@ -20,14 +20,14 @@ def check_design(n_arms: Any, gap: Any, optimal: Any) -> None:
     _check.number("gap", gap, above=0.0, at_most=1.0)
     _check.integer("optimal", optimal, at_least=1)
     if optimal > n_arms:
-        raise InvalidArgument(f"optimal must be at most the number of arms, {n_arms}, got {optimal}")
+        raise InvalidArgumentError("optimal", optimal, f"at most the number of arms, {n_arms}")
 
 
 def check_means(name: str, means: Any) -> tuple[float, ...]:
     """Numbers in [0, 1], one per arm, at least one."""
     values = _check.vector(name, means, at_least=0.0, at_most=1.0)
     if values.size == 0:
-        raise InvalidArgument(f"{name} must hold at least one arm, got an empty sequence")
+        raise InvalidArgumentError(name, means, "at least one number, one per arm", got="an empty sequence")
     return tuple(values.tolist())
 
 

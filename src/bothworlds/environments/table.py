@@ -9,7 +9,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Totals, keep_totals, loss_of, prepare
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 REGRET = "regret to the best fixed arm on the realised losses"
 
@@ -19,18 +19,19 @@ def check_table(name: str, values: Any, n_arms: int | None = None, first_row: in
     try:
         table = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"{name} must be a table of numbers, rounds × arms, got {values!r:.60}"
-        ) from None
+        raise InvalidArgumentError(name, values, "a table of numbers, rounds × arms") from None
     if table.ndim != 2 or table.size == 0 or (n_arms is not None and table.shape[1] != n_arms):
         wanted = "rounds × arms" if n_arms is None else f"rounds × {n_arms} arms"
-        raise InvalidArgument(f"{name} must be a table, {wanted}, got shape {table.shape}")
+        raise InvalidArgumentError(name, values, f"a table, {wanted}", got=f"shape {table.shape}")
     bad = ~((table >= 0.0) & (table <= 1.0))
     if bad.any():
         row, arm = np.argwhere(bad)[0]
-        raise InvalidArgument(
-            f"{name}[{first_row + row}, {arm}] must be in [0, 1], got {float(table[row, arm])!r}; "
-            "rescale losses to [0, 1] (reward r is loss 1 − r)"
+        raise InvalidArgumentError(
+            name,
+            float(table[row, arm]),
+            "in [0, 1]",
+            fix="rescale losses to [0, 1] (reward r is loss 1 − r)",
+            index=(first_row + int(row), int(arm)),
         )
     return table
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from bothworlds import environments, policies
-from bothworlds._value import PartError, from_table, key_of, plain, settings
-from bothworlds.errors import BothworldsError, InvalidArgument
+from bothworlds._value import from_table, key_of, plain, settings
+from bothworlds.errors import BothworldsError, InvalidArgumentError, OutOfRangeError, PartError, in_words
 from bothworlds.experiments.experiment import FINDERS, Entry, file_hash
 from bothworlds.experiments.labels import label, swept_word
 from bothworlds.experiments.lines import Place
@@ -91,8 +90,7 @@ def _look_further(report: Report, prefix: Place, variant: Variant, seen: set[tup
         try:
             from_table(_bare(variant.table), FINDERS[family])
         except PartError as error:
-            about_a_number = re.match(r"\w+(\[\d+\])* must be (a finite number|finite|at least)", str(error))
-            names = _blame(variant, family, error) if about_a_number else None
+            names = _blame(variant, family, error) if isinstance(error.error, OutOfRangeError) else None
             if names is not None:
                 _refuse(report, prefix, variant, family, error, seen)
                 variant = _taken_out(variant, names)
@@ -150,21 +148,29 @@ def _locate(
     given = [name for name in data if name in table]
     for name in given:
         if isinstance(table[name], str):
-            said = f"{name} must be written out here, got {table[name]!r}; a file is named by path = ..."
-            raise PartError(place, table["kind"], InvalidArgument(said))
+            refusal = InvalidArgumentError(
+                name, table[name], "written out here", fix="a file is named by path = ..."
+            )
+            raise PartError(place, table["kind"], refusal)
     if "path" in table and not given:
         path = places.file(table["path"]).resolve()
         try:
             hashes[path] = hashes.get(path) or file_hash(path)
         except OSError as error:
-            said = f"path must name a file that can be read, got {table['path']!r}: {error.strerror} ({path})"
-            told = InvalidArgument(said + places.missed(table["path"]))
-            raise PartError(place, table["kind"], told) from error
+            refusal = InvalidArgumentError(
+                "path",
+                table["path"],
+                "a file that can be read",
+                got=f"{table['path']!r}: {error.strerror} ({path})",
+                fix=places.missed(table["path"]),
+            )
+            raise PartError(place, table["kind"], refusal) from error
         out |= {"path": str(path), "sha256": hashes[path]}
     elif data and ("path" in table or len(given) < len(data)):
-        wanted = f'{table["kind"]} needs path = "a file", or {" and ".join(data)}, but not both'
         got = ", ".join([*given, *(["path"] if "path" in table else [])]) or "neither"
-        raise PartError(place, table["kind"], InvalidArgument(f"{wanted}; got {got}"))
+        wanted = f"given for {table['kind']}, or {' and '.join(data)}, but not both"
+        refusal = InvalidArgumentError("path", table.get("path"), wanted, got=got)
+        raise PartError(place, table["kind"], refusal)
     return out
 
 
@@ -201,16 +207,21 @@ def _plain_part(value: Any, family: str) -> Any:
 
 
 def _blame(variant: Variant, family: str, error: Exception) -> Names | None:
-    """The setting that the message of a class begins with, if it is one that the file gives."""
-    names: Names = getattr(error, "place", ())
+    """The setting that an error is about, if it is one that the file gives."""
+    names, cause = _cause(error)
     table = variant.table
     for name in names:
         table = table[name]
     cls: Any = FINDERS[family](table["kind"])
     if "path" in table and not data_fields(cls) & table.keys():
         return (*names, "path")
-    found = re.match(r"\w+", str(error))
-    return (*names, found[0]) if found and found[0] in table and found[0] in shapes(cls) else None
+    argument = cause.argument if isinstance(cause, InvalidArgumentError) else None
+    return (*names, argument) if argument in table and argument in shapes(cls) else None
+
+
+def _cause(error: Exception) -> tuple[Names, Exception]:
+    """Which part of a table an error is about, and the error itself."""
+    return (error.place, error.error) if isinstance(error, PartError) else ((), error)
 
 
 def _refuse(
@@ -224,9 +235,10 @@ def _refuse(
     """Report that a class refused its settings, at the setting that it names, or at the whole table."""
     names = _blame(variant, family, error)
     text = str(error)
-    found = re.match(r"\w+((?:\[\d+\])+) ", text) if names else None
-    inner = tuple(int(index) for index in re.findall(r"\d+", found[1])) if found else ()
-    whole: Names = getattr(error, "place", ())
+    whole, cause = _cause(error)
+    inner: tuple[int, ...] = ()
+    if names and isinstance(cause, InvalidArgumentError) and names[-1] == cause.argument:
+        inner = cause.index
     place = (*prefix, *variant.place(names or whole), *inner)
     if (place, text) in seen:
         return  # the same for other values of other sweeps
@@ -284,11 +296,13 @@ def check_fit(
                 world.built.parameters(horizon)
             except Exception as error:  # a class written by a user may raise anything
                 refused.add((i, horizon))
-                what = f"cannot be played for horizon {horizon}: {_said(error)}"
+                what = f"cannot be played for horizon {horizon}: {in_words(error)}"
                 report.add(("environment", world.table), f"{world.entry.label!r} {what}")
     for player, world, horizon, misfit in _misfits(made, horizons, refused, tell_horizon):
         against = f"in {world.entry.label!r} ({spell(('environment', world.table))}) with horizon {horizon}"
-        report.add(("policy", player.table), f"{player.entry.label!r} cannot play {against}: {_said(misfit)}")
+        report.add(
+            ("policy", player.table), f"{player.entry.label!r} cannot play {against}: {in_words(misfit)}"
+        )
 
 
 def _misfits(
@@ -311,7 +325,3 @@ def _misfits(
                 except Exception as error:  # as above
                     told_already.add(world.table)
                     yield player, world, horizon, error
-
-
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, BothworldsError) else f"{type(error).__name__}: {error}"

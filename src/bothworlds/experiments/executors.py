@@ -25,7 +25,7 @@ from typing import Any
 from bothworlds import _check
 from bothworlds._words import counted
 from bothworlds.environments import Corrupted, Delayed, PythonEnvironment
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments import provenance
 from bothworlds.experiments.work import Work, play
 
@@ -186,9 +186,11 @@ def make_crew(executor: Any, jobs: Any, worlds: list[Any]) -> Crew:
     if executor is None:
         executor = "processes" if any(_holds_the_lock(world) for world in worlds) else "threads"
     if executor not in NAMES:
-        raise InvalidArgument(
-            "executor must be 'threads', 'processes', the address of a dask scheduler such as "
-            f"'tcp://host:8786', or a concurrent.futures.Executor, got {executor!r}"
+        raise InvalidArgumentError(
+            "executor",
+            executor,
+            "'threads', 'processes', the address of a dask scheduler such as 'tcp://host:8786', "
+            "or a concurrent.futures.Executor",
         )
     jobs = provenance.cores() if jobs is None else jobs
     return Threads(jobs) if executor == "threads" else Processes(jobs)

@@ -14,7 +14,7 @@ import numpy as np
 from bothworlds import environments, policies
 from bothworlds._jit import IntArray
 from bothworlds._value import from_table
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.modules import Module, load, load_plugins
 from bothworlds.simulation.run import default_checkpoints
 
@@ -65,9 +65,12 @@ def _build(family: str, settings: str, cls: int) -> Any:
 def _checked(table: dict[str, Any]) -> dict[str, Any]:
     """The table without the checksums of its data files, after comparing them."""
     if "sha256" in table and (found := file_hash(Path(table["path"]))) != table["sha256"]:
-        raise InvalidArgument(
-            f"the data file {table['path']} has changed since the experiment was read "
-            f"(sha256 {table['sha256'][:16]}…, now {found[:16]}…); restore it, or read the experiment again"
+        raise InvalidArgumentError(
+            "path",
+            table["path"],
+            f"a file that has not changed since the experiment was read (sha256 {table['sha256'][:16]}…)",
+            got=f"{table['path']} (sha256 {found[:16]}…)",
+            fix="restore it, or read the experiment again",
         )
     return {
         key: _checked(value) if isinstance(value, dict) else value

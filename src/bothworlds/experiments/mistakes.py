@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
-from bothworlds import _check
-from bothworlds.errors import Mistake, SpecError, UnknownName
+from bothworlds.errors import InvalidArgumentError, Mistake, SpecError, UnknownNameError, did_you_mean
 from bothworlds.experiments.lines import Place, lines
 from bothworlds.experiments.models import MANY, ONE, Head
 from bothworlds.experiments.modules import GROUPS, load_plugins
@@ -22,6 +20,19 @@ EXAMPLES = {
     "replications": "replications = 32",
     "policy": '[[policy]] with kind = "light-barrier"',
     "environment": '[[environment]] with kind = "bernoulli", n_arms = 8 and gap = 0.2',
+}
+
+# what pydantic wants, by the type of its error; its context fills in the numbers
+WANTED = {
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "a boolean",
+    "string_type": "a string",
+    "list_type": "a list",
+    "dict_type": "a dictionary",
+    "finite_number": "a finite number",
+    "greater_than_equal": "greater than or equal to {ge}",
+    "less_than_equal": "less than or equal to {le}",
 }
 
 
@@ -61,23 +72,25 @@ class Report:
         if kind == "extra_forbidden":
             return unknown_key(name, table, family)
         if kind == "literal_error":
-            choices = re.findall(r"'(.*?)'", context["expected"])
-            return f"{name} must be {context['expected']}, got {value!r}{_closest(value, choices)}"
+            choices = _choices(_annotation(name, table, family))
+            *others, last = [repr(choice) for choice in choices]
+            wanted = f"{', '.join(others)} or {last}" if others else last
+            return _must_be(name, value, wanted, fix=did_you_mean(str(value).lower(), choices))
         if kind == "union_tag_invalid" and family:
             if isinstance(value["kind"], list):
-                return f"kind must be one name, got {_short(value['kind'])}: write a table for each"
+                return _must_be("kind", value["kind"], "one name", fix="write a table for each")
             return unknown_kind(family, value["kind"])
         if kind == "union_tag_not_found" and family:
             known = ", ".join(sorted(FAMILIES[family].registry))
             return f"kind is missing: it names the {family}. Known: {known}"
         if kind == "model_attributes_type" and family:
-            return f"{name} must be the name of {_a(family)} or a table with a kind, got {_short(value)}"
+            return _must_be(name, value, f"the name of {_a(family)} or a table with a kind")
         if place == (name,) and name in ("policy", "environment") and kind in ("list_type", "dict_type"):
             return f"{name} must be a list of tables: begin each of them with a line [[{name}]]"
         if kind in ("too_short", "string_too_short"):
             return f"{name} must not be empty: {_fix_empty(name)}"
-        said = error["msg"].replace("Input should be", "must be").replace("a valid ", "a ")
-        return f"{name} {said.replace('a integer', 'an integer')}, got {_short(value)}{_whole(kind, value)}"
+        wanted = WANTED[kind].format(**context) if kind in WANTED else f"valid ({error['msg']})"
+        return _must_be(name, value, wanted, fix=_whole(kind, value))
 
     def close(self) -> None:
         """Raise if there was any mistake."""
@@ -157,11 +170,8 @@ def unknown_kind(family: str, name: Any) -> str:
     if group is None and family == "policy":
         group = "bothworlds.policies"
     failure = load_plugins().failures.get((group or "", str(name)))
-    try:
-        _check.known(family, name, FAMILIES[family].registry)
-    except UnknownName as error:
-        return f"{error}{f'. {failure}' if failure else ''}"
-    return f"{name!r} is not {_a(family)}"
+    error = UnknownNameError(family, name, FAMILIES[family].registry)
+    return f"{error}{f'. {failure}' if failure else ''}"
 
 
 def spell(place: Place) -> str:
@@ -178,7 +188,7 @@ def malformed(source: str, text: str, error: tomllib.TOMLDecodeError) -> SpecErr
     """What is wrong with a file that is not TOML, under the line that it is in."""
     said, _, where = str(error).rpartition(" (at ")
     rows = text.split("\n")
-    found = re.match(r"line (\d+), column (\d+)", where)
+    found = re.match(r"line (\d+), column (\d+)", where)  # all that there is before Python 3.14
     line, column = (int(found[1]), int(found[2])) if found else (len(rows), len(rows[-1]) + 1)
     if not found:  # the end of the document: show the last line with something on it
         while line > 1 and not rows[line - 1].strip():
@@ -190,18 +200,31 @@ def malformed(source: str, text: str, error: tomllib.TOMLDecodeError) -> SpecErr
     return SpecError(source, [Mistake(line, "", f"not valid TOML: {said}\n{margin}{shown}\n{pointer}")])
 
 
-def _closest(name: Any, choices: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(name).lower(), list(choices), n=1)
-    return f"; did you mean {close[0]!r}?" if close else "."
+def _must_be(name: str, value: Any, wanted: str, fix: str = "") -> str:
+    return str(InvalidArgumentError(name, value, wanted, fix=fix))
+
+
+def _annotation(name: str, table: Any, family: str | None) -> Any:
+    """The type of a setting: of a table of this family, or of the top of the file."""
+    if family is None:
+        return Head.model_fields[name].annotation
+    return shapes(FAMILIES[family].registry[table["kind"]])[name].type
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    """The values of the ``Literal`` in an annotation."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return tuple(choice for part in get_args(annotation) for choice in _choices(part))
+
+
+def _closest(name: str, choices: Iterable[str]) -> str:
+    question = did_you_mean(name.lower(), choices)
+    return f"; {question}" if question else "."
 
 
 def _a(family: str) -> str:
     return f"an {family}" if family[0] in "aeiou" else f"a {family}"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _fix_empty(name: str) -> str:
@@ -210,4 +233,4 @@ def _fix_empty(name: str) -> str:
 
 def _whole(kind: str, value: Any) -> str:
     is_whole = kind == "int_type" and isinstance(value, float) and value.is_integer()
-    return f"; write {int(value)}" if is_whole else ""
+    return f"write {int(value)}" if is_whole else ""

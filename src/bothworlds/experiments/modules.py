@@ -54,7 +54,7 @@ def load(module: Module) -> dict[tuple[str, str], type]:
     """Run a module, once per process, and register its policies and environments.
 
     Classes that the module did not register itself are registered under their name in lower case with
-    hyphens. Returns what is registered. Raises what the module raises, or ``InvalidArgument`` for a kind
+    hyphens. Returns what is registered. Raises what the module raises, or ``InvalidArgumentError`` for a kind
     that is taken; then nothing of the module is registered.
     """
     with _lock:

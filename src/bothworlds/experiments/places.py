@@ -51,4 +51,4 @@ class Places(NamedTuple):
         """What to add where a file is not found."""
         if self.origin is None or Path(name).is_absolute():
             return ""
-        return f"; this is a copy of an experiment from {self.origin}, and {name} is not there either"
+        return f"this is a copy of an experiment from {self.origin}, and {name} is not there either"

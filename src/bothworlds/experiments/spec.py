@@ -118,7 +118,9 @@ def _modules(report: Report, names: Any, places: Places) -> list[Module]:
         try:
             module = Module(Path(name).stem, places.module(name).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            said = f"{getattr(error, 'strerror', None) or error}{places.missed(name)}"
+            said = "; ".join(
+                filter(None, (getattr(error, "strerror", None) or str(error), places.missed(name)))
+            )
             report.add(place, f"modules must name Python files, relative to this one, got {name!r}: {said}")
             continue
         if any(module.name == other.name for other in found):

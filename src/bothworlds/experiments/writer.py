@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from bothworlds import _lock, statefile
-from bothworlds.errors import DifferentStudy, StoreError, StoreInUse
+from bothworlds.errors import DifferentStudyError, StoreError, StoreInUseError
 from bothworlds.experiments import chunk, provenance
 from bothworlds.experiments.compare import differences
 from bothworlds.experiments.places import MANIFEST
@@ -167,7 +167,7 @@ def _look(folder: Path, experiment: Experiment, meaning: dict[str, Any]) -> dict
         different = differences(there, here) + different  # settings may have come with a version
         shown = "\n".join(f"  {line}" for line in different[:12])
         more = f"\n  … and {len(different) - 12} more" if len(different) > 12 else ""
-        raise DifferentStudy(
+        raise DifferentStudyError(
             f"the folder {folder} holds another study ({manifest['title']!r}); what differs:\n{shown}{more}\n"
             "give another folder with --out, or go back to what made this one"
         )
@@ -177,7 +177,7 @@ def _look(folder: Path, experiment: Experiment, meaning: dict[str, Any]) -> dict
     return manifest
 
 
-def _other_maker(folder: Path, there: dict[str, str], here: dict[str, str], of: str) -> DifferentStudy:
+def _other_maker(folder: Path, there: dict[str, str], here: dict[str, str], of: str) -> DifferentStudyError:
     """Results of two versions are never mixed in a folder; ``of`` tells the commit of the old one."""
     if there["bothworlds"] != here["bothworlds"]:
         made = f"bothworlds {there['bothworlds']}{of}, and this is bothworlds {here['bothworlds']}"
@@ -188,7 +188,7 @@ def _other_maker(folder: Path, there: dict[str, str], here: dict[str, str], of: 
             f"here {here['sources']}): they were edited, or are from another commit"
         )
         back = "go back to those sources"
-    return DifferentStudy(
+    return DifferentStudyError(
         f"the folder {folder} holds this study, begun with {made}. Numbers of two versions are not mixed: "
         f"give another folder with --out to play it anew, or {back} to complete this one. "
         f"What is there can be read as it is: bothworlds report {shlex.quote(str(folder))}"
@@ -213,7 +213,7 @@ def _take_lock(path: Path) -> int:
                 who = f"process {found['pid']} on {found['host']}, started {found['started']}"
             except (ValueError, KeyError, TypeError):
                 who = "a run that is just starting or ending"
-            raise StoreInUse(
+            raise StoreInUseError(
                 f"the folder {path.parent} is in use by another run ({who}); wait for it, or give another one"
             )
         mine = {"pid": os.getpid(), "host": provenance.host(), "started": provenance.now()}

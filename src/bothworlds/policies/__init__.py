@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds import _check, _value
-from bothworlds._value import PartError, from_table, to_table
-from bothworlds.errors import StateError
+from bothworlds._value import from_table, to_table
+from bothworlds.errors import PartError, StateError
 from bothworlds.policies.barbar import BARBAR as BARBAR
 from bothworlds.policies.base import Policy as Policy
 from bothworlds.policies.decoupled import Avner as Avner

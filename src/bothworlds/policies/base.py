@@ -33,7 +33,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -296,13 +296,12 @@ def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
 ALL_AWAKE: FloatArray = np.empty(0)
 
 
-def require_policy(policy: Any, name: str = "policy") -> Policy:
+def require_policy(policy: Any, name: str = "policy", index: tuple[int, ...] = ()) -> Policy:
     """``policy`` itself, or an error that says what a policy looks like."""
     if not isinstance(policy, Policy):
-        hint = (
-            f"; write {policy.__name__}()" if isinstance(policy, type) and issubclass(policy, Policy) else ""
-        )
-        raise InvalidArgument(
-            f"{name} must be a policy such as LightBarrier() or TsallisINF(), got {policy!r}{hint}"
+        is_class = isinstance(policy, type) and issubclass(policy, Policy)
+        fix = f"write {policy.__name__}()" if is_class else ""
+        raise InvalidArgumentError(
+            name, policy, "a policy such as LightBarrier() or TsallisINF()", fix=fix, index=index
         )
     return policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 def check_delta(policy: Any) -> None:
@@ -23,8 +23,10 @@ def delta_or(policy: Any, horizon: int) -> float:
 def require_horizon(policy: Any, horizon: int | None, instead: str) -> int:
     """The horizon, or an error that names a policy which needs none."""
     if horizon is None:
-        raise InvalidArgument(
-            f"{type(policy).__name__} needs a horizon, got None; give horizon=T, or use {instead}, "
-            "which needs none"
+        raise InvalidArgumentError(
+            "horizon",
+            None,
+            f"given for {type(policy).__name__}, which is tuned to it",
+            fix=f"give horizon=T, or use {instead}, which needs none",
         )
     return horizon

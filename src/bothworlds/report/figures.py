@@ -14,7 +14,7 @@ import pandas as pd
 import vl_convert
 
 from bothworlds import statefile
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.report.charts import info, render
 from bothworlds.report.charts.axes import configure
 from bothworlds.report.charts.info import Columns, Panel
@@ -56,7 +56,7 @@ def write_figures(
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
-        raise InvalidArgument(f"formats must be some of {', '.join(FORMATS)}; got {formats!r}")
+        raise InvalidArgumentError("formats", formats, f"some of {', '.join(FORMATS)}")
     target = Path(folder)
     with writing("figures", target):
         target.mkdir(parents=True, exist_ok=True)

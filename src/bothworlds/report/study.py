@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from bothworlds import _check, statefile
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted
-from bothworlds.errors import InvalidArgument, StoreError
+from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.report import frames
 from bothworlds.report.formats import FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.reading import Contents, Runs, again, read, read_probabilities
@@ -240,7 +240,7 @@ class Study:
     def _cell(self, cell: int) -> int:
         number, last = _check.integer("cell", cell, at_least=0), len(self.manifest["cells"]) - 1
         if number > last:
-            raise InvalidArgument(f"cell must be in 0..{last}, got {number}; study.cells lists them")
+            raise InvalidArgumentError("cell", number, f"in 0..{last}", fix="study.cells lists them")
         return number
 
     def __repr__(self) -> str:

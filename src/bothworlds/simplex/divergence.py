@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, entry, kernel
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError, short
 from bothworlds.simplex.growth import bend, log_ratio
 from bothworlds.simplex.regularizers import Regularizer
 from bothworlds.simplex.regularizers.base import height, potential, slope, spread
@@ -69,14 +69,16 @@ def has_divergence(parameters: Any) -> bool:
 def require_divergence(regularizer: Any) -> Any:
     """The parameters of a regularizer whose divergence is known, or an error."""
     if not isinstance(regularizer, Regularizer):
-        raise InvalidArgument(
-            f"regularizer must be LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...), got {regularizer!r}"
+        raise InvalidArgumentError(
+            "regularizer", regularizer, "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
         )
     parameters = regularizer.parameters()
     if not has_divergence(parameters):
-        raise InvalidArgument(
-            f"regularizer must have a divergence, got {regularizer!r}; "
-            "register potential, rise and spread for its parameters (see simplex/regularizers/base.py)"
+        raise InvalidArgumentError(
+            "regularizer",
+            regularizer,
+            "one with a divergence",
+            fix="register potential, rise and spread for its parameters (see simplex/regularizers/base.py)",
         )
     return parameters
 
@@ -154,10 +156,15 @@ def divergence(
     try:
         arrays = np.broadcast_arrays(*(np.asarray(part, dtype=np.float64) for part in (x, y, rates, before)))
     except (TypeError, ValueError):
-        raise InvalidArgument("x, y, rates and earlier must be numbers in shapes that fit together") from None
+        raise InvalidArgumentError(
+            "x",
+            x,
+            "numbers in a shape that fits those of y, rates and earlier",
+            got=" and ".join(short(part) for part in (x, y, rates, before)),
+        ) from None
     for name, array in zip(("x", "y", "rates", "earlier"), arrays, strict=True):
         if not (np.isfinite(array) & (array >= 0.0)).all():
-            raise InvalidArgument(f"{name} must hold finite numbers that are at least 0, got {array!r}")
+            raise InvalidArgumentError(name, array, "finite numbers that are at least 0")
     a, b, late, early = arrays
     terms = divergences_of(parameters, a, b, late, early, barrier)
     total = terms.sum(axis=-1) if terms.ndim else terms

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, entry
-from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.simplex.kernel import FAILED, LIMITED, kkt_residual, solve_step
 from bothworlds.simplex.regularizers import Regularizer
 
@@ -103,7 +103,7 @@ def solve(
 
     Raises
     ------
-    InvalidArgument
+    InvalidArgumentError
         For an argument that is not allowed; the message names it.
     SolverError
         If the search fails, as it does for rates near the ends of float64 (1e308, 1e-310).
@@ -120,13 +120,15 @@ def solve(
     loss_array = _check.vector("losses", losses)
     n_arms = loss_array.size
     if n_arms == 0:
-        raise InvalidArgument("losses must hold at least one arm, got an empty sequence")
+        raise InvalidArgumentError(
+            "losses", losses, "at least one number, one per arm", got="an empty sequence"
+        )
     if np.ndim(rates) == 0:
         rates = np.full(n_arms, _check.number("rates", rates, above=0.0))
     rate_array = _check.vector("rates", rates, size=n_arms, above=0.0)
     if not isinstance(regularizer, Regularizer):
-        raise InvalidArgument(
-            f"regularizer must be LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...), got {regularizer!r}"
+        raise InvalidArgumentError(
+            "regularizer", regularizer, "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
         )
     barrier = _check.number("log_barrier", log_barrier, at_least=0.0)
     mass = _check.number("total", total, above=0.0)
@@ -134,7 +136,7 @@ def solve(
     multiplier = np.nan
     if start is not None:
         if not isinstance(start, Solution) or start.p.size != n_arms:
-            raise InvalidArgument(f"start must be a Solution for {n_arms} arms, got {start!r}")
+            raise InvalidArgumentError("start", start, f"a Solution for {n_arms} arms")
         p[:] = start.p
         multiplier = start.multiplier
     base, shift, residual, excess, iterations, status = _solve(

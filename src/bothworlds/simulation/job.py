@@ -15,7 +15,7 @@ from bothworlds._simd import LANES
 from bothworlds.environments import Environment
 from bothworlds.environments.base import open_world
 from bothworlds.environments.delay import empty_queue
-from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import ALL_AWAKE, Policy, init
 from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
@@ -89,8 +89,8 @@ class Job:
                 if self.environment.can_end and np.isnan(loss):
                     record = cut_record(record, t - 1)
                     break
-                raise InvalidArgument(
-                    f"losses must be in [0, 1], got {loss} from {self.environment!r} in round {t}"
+                raise InvalidArgumentError(
+                    "losses", loss, "in [0, 1]", got=f"{loss} from {self.environment!r} in round {t}"
                 )
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
@@ -278,7 +278,9 @@ def check_pair(policy: Policy, environment: Environment, told: int | None) -> No
     """Refuse a policy that cannot play in the environment, with the horizon it is told."""
     policy.resolve(environment.n_arms, told)
     if policy.decoupled and not environment.shows_any_arm:
-        raise InvalidArgument(f"Logged data shows only the arm that was played; {policy!r} observes another")
+        raise InvalidArgumentError(
+            "policy", policy, "one that observes the arm it plays: Logged data shows no other"
+        )
 
 
 def check_fit(
@@ -296,6 +298,9 @@ def check_fit(
         check_pair(policy, environment, horizon if tell_horizon else None)
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
-        raise InvalidArgument(
-            f"trace=True would need {size / 1e9:.0f} GB; shorten the horizon or take fewer replications"
+        raise InvalidArgumentError(
+            "trace",
+            trace,
+            f"False for a run of this size, whose trace would need {size / 1e9:.0f} GB",
+            fix="shorten the horizon or take fewer replications",
         )

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check, rng
 from bothworlds._jit import FloatArray, IntArray, entry
-from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import (
     ALL_AWAKE,
     Policy,
@@ -114,16 +114,20 @@ def replay(
     )
     n = arm_array.size
     if horizon is not None and n > horizon:
-        raise InvalidArgument(f"horizon must be at least the {n} rounds of the history, got {horizon}")
+        raise InvalidArgumentError("horizon", horizon, f"at least the {n} rounds of the history")
     p, rates, estimates = (np.empty((n + 1, n_arms)) for _ in range(3))
     uniforms = rng.stream(seed).random((n, policy.draws))
     outcome, t = _replay(
         params, init(params), arm_array, loss_array, uniforms, ALL_AWAKE, p, rates, estimates
     )
     if outcome == _IMPOSSIBLE:
-        raise InvalidArgument(
-            f"arms[{t}] must have been possible, got {arm_array[t]}, which {policy!r} observes with "
-            "probability below 1e-300 in that round: no estimate can be made from it"
+        raise InvalidArgumentError(
+            "arms",
+            int(arm_array[t]),
+            "possible",
+            got=f"{arm_array[t]}, which {policy!r} observes with probability below 1e-300 in that round: no "
+            "estimate can be made from it",
+            index=(t,),
         )
     if outcome == _UNSOLVED:
         raise SolverError(f"{policy!r} found no solution in round {t + 1}; please report this history")

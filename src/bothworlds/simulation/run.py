@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bothworlds import _check
 from bothworlds._jit import IntArray
 from bothworlds.environments import Environment
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError, short
 from bothworlds.policies.base import Policy, require_policy
 from bothworlds.simulation.engine import N_KEPT, Record
 from bothworlds.simulation.job import BatchJob, Job, Outcome, check_fit, make_jobs
@@ -136,13 +136,13 @@ def simulate(
 def require_environment(environment: Any) -> Environment:
     """``environment`` itself, or an error that says what one looks like."""
     if not isinstance(environment, Environment):
-        hint = f"; write {environment.__name__}(...)" if isinstance(environment, type) else ""
-        raise InvalidArgument(
-            f"environment must be an environment such as Bernoulli(...), got {environment!r}{hint}"
+        fix = f"write {environment.__name__}(...)" if isinstance(environment, type) else ""
+        raise InvalidArgumentError(
+            "environment", environment, "an environment such as Bernoulli(...)", fix=fix
         )
     if not hasattr(environment, "n_arms"):
-        raise InvalidArgument(
-            f"environment must have n_arms, got {environment!r} without; set it in the class"
+        raise InvalidArgumentError(
+            "environment", environment, "an environment with n_arms", fix="set it in the class"
         )
     return environment
 
@@ -152,8 +152,8 @@ def _numbers(replications: Any) -> range:
     if not isinstance(replications, range):
         return range(_check.integer("replications", replications, at_least=1))
     if not replications or replications[0] < 0 or replications.step < 1:
-        raise InvalidArgument(
-            f"replications must be a number or an increasing range from 0 or more, got {replications!r}"
+        raise InvalidArgumentError(
+            "replications", replications, "a number or an increasing range from 0 or more"
         )
     return replications
 
@@ -182,16 +182,18 @@ def _label(policies: Any) -> dict[str, Policy]:
     if isinstance(policies, Mapping):
         labelled = {str(name): require_policy(policy) for name, policy in policies.items()}
         if len(labelled) < len(policies):
-            raise InvalidArgument(f"policies must have distinct labels, got {list(policies)!r:.60}")
+            raise InvalidArgumentError("policies", policies, "labeled distinctly", got=short(list(policies)))
     elif isinstance(policies, (str, bytes)) or not hasattr(policies, "__iter__"):
-        raise InvalidArgument(f"policies must be a policy, a list of them, or a mapping, got {policies!r}")
+        raise InvalidArgumentError("policies", policies, "a policy, a list of them, or a mapping")
     else:
-        listed = [require_policy(policy, f"policies[{i}]") for i, policy in enumerate(policies)]
+        listed = [require_policy(policy, "policies", (i,)) for i, policy in enumerate(policies)]
         labelled = {repr(policy): policy for policy in listed}
         if len(labelled) < len(listed):
-            raise InvalidArgument("policies must be distinct; give a mapping with labels to repeat one")
+            raise InvalidArgumentError(
+                "policies", listed, "distinct", fix="give a mapping with labels to repeat one"
+            )
     if not labelled:
-        raise InvalidArgument("policies must hold at least one policy, got none")
+        raise InvalidArgumentError("policies", policies, "at least one policy", got="none")
     return labelled
 
 
@@ -200,9 +202,7 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
         return default_checkpoints(horizon)
     marks = _check.indices("checkpoints", checkpoints, below=horizon + 1)
     if marks.size == 0 or marks[0] < 1 or (np.diff(marks) <= 0).any():
-        raise InvalidArgument(
-            f"checkpoints must be increasing rounds in 1..{horizon}, got {checkpoints!r:.60}"
-        )
+        raise InvalidArgumentError("checkpoints", checkpoints, f"increasing rounds in 1..{horizon}")
     return marks
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check, policies
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds.errors import InvalidArgument, SolverError
+from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init, require_policy
 from bothworlds.policies.decoupled import DecoupledParameters
 from bothworlds.policies.ftrl.kernel import FTRLParameters
@@ -199,11 +199,18 @@ def account(
         given = {"n_arms": n_arms, "horizon": horizon, "arms": arms, "losses": losses}
         extra = [name for name, value in given.items() if value is not None]
         if extra:
-            raise InvalidArgument(f"a Trace holds its history: leave out {', '.join(extra)}")
+            raise InvalidArgumentError(
+                extra[0],
+                given[extra[0]],
+                "left out with a Trace, which holds its history",
+                fix=f"leave out {', '.join(extra)}",
+            )
         policy, n_arms, horizon = trace.policy, trace.n_arms, trace.horizon
         arms, losses = trace.arms, trace.losses
     if n_arms is None or arms is None or losses is None:
-        raise InvalidArgument("account needs n_arms, arms and losses, or a Trace in place of the policy")
+        missing = "n_arms" if n_arms is None else "arms" if arms is None else "losses"
+        allowed = "given, as n_arms, arms and losses all are, or a Trace in place of the policy"
+        raise InvalidArgumentError(missing, None, allowed)
     params = _require_accountable(policy, n_arms, horizon)
     arm_array, loss_array = _history(n_arms, horizon, arms, losses)
     order, m = _sides(optimal, n_arms)
@@ -213,9 +220,12 @@ def account(
     epsilon = _check.number("epsilon", epsilon, at_least=0.0, below=1.0)
     book, terms = _keep(policy, params, arm_array, loss_array[:, None], order, m, epsilon)
     if trace is not None and not np.array_equal(trace.p, book[:, P]):
-        raise InvalidArgument(
-            "the trace must be of feedback that came at once: this policy did not play what its history, "
-            "in order, makes it play; was the feedback delayed?"
+        raise InvalidArgumentError(
+            "policy",
+            trace,
+            "a Trace of feedback that came at once",
+            got="one of a policy that did not play what its history, in order, makes it play",
+            fix="was the feedback delayed?",
         )
     return _account(policy, n_arms, horizon, arm_array, loss_array, order, m, book, terms, epsilon, params)
 
@@ -296,14 +306,18 @@ def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:
     require_policy(policy).resolve(n_arms, horizon)  # checks the numbers
     params = policy.parameters(n_arms, horizon)  # the FTRL machine, where it plays many arms by another
     if not isinstance(params, (FTRLParameters, DecoupledParameters)):
-        raise InvalidArgument(
-            f"policy must play an FTRL minimiser, got {policy!r}, which does not: its regret has no such "
-            f"decomposition. Those that do: {', '.join(accountable())}"
+        raise InvalidArgumentError(
+            "policy",
+            policy,
+            "one that plays an FTRL minimizer: the regret of others has no such decomposition",
+            fix=f"those that do: {', '.join(accountable())}",
         )
     if not has_divergence(machine(params).regularizer):
-        raise InvalidArgument(
-            f"policy must have a regularizer with a divergence, got {policy!r}; "
-            "register potential, rise and spread for its parameters (see simplex/regularizers/base.py)"
+        raise InvalidArgumentError(
+            "policy",
+            policy,
+            "one whose regularizer has a divergence",
+            fix="register potential, rise and spread for its parameters (see simplex/regularizers/base.py)",
         )
     return params
 
@@ -311,14 +325,12 @@ def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:
 def _history(n_arms: int, horizon: int | None, arms: Any, losses: Any) -> tuple[IntArray, FloatArray]:
     arm_array = _check.indices("arms", arms, below=n_arms)
     if arm_array.size == 0:
-        raise InvalidArgument("arms must hold at least one round, got an empty history")
+        raise InvalidArgumentError("arms", arms, "those of at least one round", got="an empty history")
     loss_array = _check.vector(
         "losses", losses, size=arm_array.size, at_least=0.0, at_most=1.0, fix="rescale losses to [0, 1]"
     )
     if horizon is not None and arm_array.size > horizon:
-        raise InvalidArgument(
-            f"horizon must be at least the {arm_array.size} rounds of the history, got {horizon}"
-        )
+        raise InvalidArgumentError("horizon", horizon, f"at least the {arm_array.size} rounds of the history")
     return arm_array, loss_array
 
 
@@ -326,15 +338,18 @@ def _sides(optimal: Any, n_arms: int) -> tuple[IntArray, int]:
     """All arms, those of U first; and how many those are."""
     inside = _check.indices("optimal", optimal, below=n_arms)
     if np.unique(inside).size != inside.size:
-        raise InvalidArgument(f"optimal must name each arm once, got {inside.tolist()}")
+        raise InvalidArgumentError("optimal", inside.tolist(), "distinct arms")
     if inside.size == 0:
-        raise InvalidArgument(
-            "optimal must hold at least one arm, got none: the benchmark q plays an arm of U"
+        raise InvalidArgumentError(
+            "optimal", optimal, "at least one arm", got="none", fix="the benchmark q plays an arm of U"
         )
     if inside.size == n_arms:
-        raise InvalidArgument(
-            f"optimal must leave out at least one of the {n_arms} arms, got all: without sub-optimal "
-            "arms every term is zero"
+        raise InvalidArgumentError(
+            "optimal",
+            optimal,
+            f"fewer than all {n_arms} arms",
+            got="all",
+            fix="without sub-optimal arms every term is zero",
         )
     inside = np.sort(inside)
     outside = np.setdiff1d(np.arange(n_arms), inside)
@@ -358,7 +373,13 @@ def _keep(
     rows = N_PAGE if decoupled else P_TILDE
     size = 8.0 * n * (n_arms * rows + len(TERMS))
     if size > MEMORY:
-        raise InvalidArgument(f"the account of this run would need {size / 1e9:.0f} GB; shorten the history")
+        raise InvalidArgumentError(
+            "arms",
+            arms,
+            "a history whose account fits into memory",
+            got=f"one that would need {size / 1e9:.0f} GB",
+            fix="shorten the history",
+        )
     book, terms = np.empty((n + 1, rows, n_arms)), np.empty((n, len(TERMS)))
     sheet, slots = blank_sheet(order, m)
     outcome, t = keep_book(
@@ -366,14 +387,21 @@ def _keep(
         *(sheet, book, terms),
     )
     if outcome == IMPOSSIBLE:
-        raise InvalidArgument(
-            f"arms[{t}] must have been possible, got {arms[t]}, which {policy!r} observes with probability "
-            "below 1e-300 in that round: no estimate can be made from it"
+        raise InvalidArgumentError(
+            "arms",
+            int(arms[t]),
+            "possible",
+            got=f"{arms[t]}, which {policy!r} observes with probability below 1e-300 in that round: no "
+            "estimate can be made from it",
+            index=(t,),
         )
     if outcome == RESTARTED:
-        raise InvalidArgument(
-            f"horizon must be given, or the history end earlier: {policy!r} forgets everything "
-            f"in round {t + 1}, and no decomposition holds across a restart"
+        raise InvalidArgumentError(
+            "horizon",
+            None,
+            f"given for {policy!r}, which forgets everything in round {t + 1}: no decomposition holds "
+            "across a restart",
+            fix="give it, or end the history earlier",
         )
     if outcome == UNSOLVED:
         raise SolverError(f"no account of {policy!r} was found in round {t + 1}; please report this history")

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, require_policy
 from bothworlds.theory import paper_bounds, prior_bounds  # noqa: F401 - they register what they state
 from bothworlds.theory.complexity import Complexity, complexity
@@ -19,7 +19,6 @@ from bothworlds.theory.statement import (
     SELF_BOUNDING,
     STATEMENTS,
     Bound,
-    NotCovered,
     Setting,
 )
 
@@ -138,9 +137,9 @@ def _value(bounds: Bounds, name: str) -> float:
     found = bounds._least(name)
     if found is None:
         have = ", ".join(dict.fromkeys(bound.name for bound in bounds.all))
-        hint = "" if bounds.setting.gaps is not None else "; give gaps"
-        raise InvalidArgument(
-            f"name must be that of a bound that {bounds.policy!r} has here ({have}), got {name!r}{hint}"
+        fix = "" if bounds.setting.gaps is not None else "give gaps"
+        raise InvalidArgumentError(
+            "name", name, f"that of a bound that {bounds.policy!r} has here ({have})", fix=fix
         )
     return found.value
 
@@ -218,7 +217,7 @@ def bound(
     """
     require_policy(policy)
     if type(policy) not in STATEMENTS:
-        raise InvalidArgument(f"policy must be one with a stated regret bound, got {policy!r}; {_those()}")
+        raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
     setting = _setting(n_arms, horizon, gaps, corruption, spread)
     return Bounds(policy, setting, tuple(_state(policy, setting)))
 
@@ -229,14 +228,19 @@ def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any,
     corruption = _check.number("corruption", corruption, at_least=0.0)
     if gaps is None:
         if corruption > 0.0 or spread:
-            raise InvalidArgument(
-                f"corruption and spread belong to gaps, got corruption={corruption:g}, spread={spread} and "
-                "gaps=None; give gaps, or leave them out"
+            raise InvalidArgumentError(
+                "gaps",
+                None,
+                "given with corruption or spread",
+                got=f"None with corruption={corruption:g}, spread={spread}",
+                fix="give gaps, or leave them out",
             )
         return Setting(n_arms, float(horizon), float(horizon))
     measures: Complexity = complexity(gaps)
     if measures.n_arms != n_arms:
-        raise InvalidArgument(f"gaps must hold one gap for each of the {n_arms} arms, got {measures.n_arms}")
+        raise InvalidArgumentError(
+            "gaps", gaps, f"one gap for each of the {n_arms} arms", got=str(measures.n_arms)
+        )
     if spread is None:
         spread = 0.0 if measures.n_optimal == 1 else corruption
     spread = _check.number("spread", spread, at_least=0.0)
@@ -246,12 +250,17 @@ def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any,
 def _state(policy: Policy, setting: Setting) -> list[Bound]:
     try:
         found = STATEMENTS[type(policy)](policy, setting)
-    except NotCovered as refusal:
-        raise InvalidArgument(f"policy: {refusal}; {_those()}") from None
+    except NotCoveredError as refusal:
+        raise InvalidArgumentError(
+            "policy", policy, "one that a theorem covers", fix=f"{refusal}; {_those()}"
+        ) from None
     if not found:
-        raise InvalidArgument(
-            f"no bound of {policy!r} covers this setting; give gaps, with corruption=0 (and, for "
-            "TsallisINFOracle, one optimal arm), or take a policy with an adversarial bound: TsallisINF()"
+        raise InvalidArgumentError(
+            "policy",
+            policy,
+            "one with a bound that covers this setting",
+            fix="give gaps, with corruption=0 (and, for TsallisINFOracle, one optimal arm), "
+            "or take a policy with an adversarial bound: TsallisINF()",
         )
     return found
 
@@ -302,11 +311,11 @@ def bound_curve(
     """
     marks = [_check.integer("rounds", t, at_least=1) for t in rounds]
     if not marks:
-        raise InvalidArgument("rounds must hold at least one round, got none")
+        raise InvalidArgumentError("rounds", rounds, "at least one round", got="none")
     last = max(marks) if horizon is None else horizon
     whole = bound(policy, n_arms=n_arms, horizon=last, gaps=gaps, corruption=corruption, spread=spread)
     if max(marks) > last:
-        raise InvalidArgument(f"horizon must be at least the last round, {max(marks)}, got {last}")
+        raise InvalidArgumentError("horizon", last, f"at least the last round, {max(marks)}")
     kept = [t for t in marks if t >= n_arms]
     states = [_state(policy, replace(whole.setting, rounds=float(t))) for t in kept]
     return [

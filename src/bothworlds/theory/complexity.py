@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,19 @@ def complexity(gaps: ArrayLike) -> Complexity:
     values = _check.vector("gaps", gaps, at_least=0.0, at_most=1.0)
     suboptimal = values[values > 0.0]
     if suboptimal.size == values.size:
-        raise InvalidArgument(
-            f"gaps must hold a 0, that of a best arm, got {values.tolist()}; "
-            "subtract the smallest mean loss from all mean losses"
+        raise InvalidArgumentError(
+            "gaps",
+            values.tolist(),
+            "numbers of which one is 0, that of a best arm",
+            fix="subtract the smallest mean loss from all mean losses",
         )
     if suboptimal.size == 0:
-        raise InvalidArgument(
-            f"gaps must hold a positive gap, got {values.tolist()}; where all arms are optimal there is "
-            "nothing to learn: leave gaps out for the adversarial bound"
+        raise InvalidArgumentError(
+            "gaps",
+            values.tolist(),
+            "numbers of which one is positive",
+            fix="where all arms are optimal there is nothing to learn: leave gaps out for the "
+            "adversarial bound",
         )
     n, smallest = values.size, float(suboptimal.min())
     inverse = 1.0 / suboptimal

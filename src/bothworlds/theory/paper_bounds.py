@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bothworlds.errors import NotCoveredError
 from bothworlds.policies import FTRL, DecoupledTsallisINF, TsallisINF
 from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.policies.ftrl.rates import PaperRateParameters
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
-from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, NotCovered, Setting, Term, states
+from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, Setting, Term, states
 from bothworlds.theory.tsallis_bounds import tsallis_inf_bounds
 
 PAPER = "Jin, Liu and Luo 2023"
@@ -64,19 +65,19 @@ def _same(one: Any, other: FTRLParameters) -> bool:
 
 
 def covered(policy: FTRL, s: Setting) -> tuple[Regularizer, float, tuple[str, ...]]:
-    """Regularizer, C_log and notes, if a theorem has exactly this policy's numbers; else NotCovered."""
+    """Regularizer, C_log and notes, if a theorem has exactly this policy's numbers; else NotCoveredError."""
     regularizer, n, horizon = policy.regularizer, s.n_arms, int(s.horizon)
     refusal = (
-        f"no theorem covers {policy!r}; FTRL has one with constants='paper' (or 'printed') and the "
+        "FTRL has one with constants='paper' (or 'printed') and the "
         "regularizer LogBarrier(), Tsallis(beta) or Shannon()"
     )
     if not isinstance(regularizer, LogBarrier | Tsallis | Shannon):
-        raise NotCovered(refusal)
+        raise NotCoveredError(refusal)
     mine = policy.parameters(n, horizon)
     if not any(
         _same(mine, FTRL(regularizer, constants=name).parameters(n, max(2, horizon))) for name in NAMED
     ):
-        raise NotCovered(refusal)
+        raise NotCoveredError(refusal)
     needed = regularizer.constants("paper", n).log_barrier
     notes: tuple[str, ...] = ()
     if mine.log_barrier < needed:

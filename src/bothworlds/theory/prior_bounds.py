@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from bothworlds.errors import NotCoveredError
 from bothworlds.policies import (
     BARBAR,
     EXP3,
@@ -19,7 +20,14 @@ from bothworlds.policies import (
 )
 from bothworlds.policies.confidence import delta_or
 from bothworlds.policies.ftrl.rates import log_arms
-from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, NotCovered, Setting, Term, states
+from bothworlds.theory.statement import (
+    ADVERSARIAL,
+    SELF_BOUNDING,
+    Bound,
+    Setting,
+    Term,
+    states,
+)
 from bothworlds.theory.tsallis_bounds import UNCORRUPTED, UNIQUE, unique
 
 IID = "iid losses"
@@ -30,7 +38,7 @@ CLEAN = ("for regret on the uncorrupted means; its C is the budget, at most what
 def broad_omd(policy: BroadOMD, s: Setting) -> list[Bound]:
     """O(√(K·L*·log T) + K·log T) with L* ≤ T, and O(K·log T/Δ_min)."""
     if policy.anytime or policy.eta > 1.0 / 162.0:
-        raise NotCovered(f"no theorem covers {policy!r}; BroadOMD has one with eta ≤ 1/162, not anytime")
+        raise NotCoveredError("BroadOMD has one with eta ≤ 1/162, not anytime")
     source, k, log_t = "Wei and Luo 2018, Theorem 10", s.n_arms, s.log_t
     arms = Term("arms", "K·log T", k * log_t, "additive")
     worst = Term("worst case", "√(KT·log T)", math.sqrt(k * s.rounds * log_t), "main")
@@ -73,7 +81,7 @@ def avner(policy: Avner, s: Setting) -> list[Bound]:
 def ucb1(policy: UCB1, s: Setting) -> list[Bound]:
     """8·Σ log T/Δ_i + (1 + π²/3)·Σ Δ_i on iid losses; against an adversary nothing."""
     if policy.alpha != 2.0:
-        raise NotCovered(f"no theorem covers {policy!r}; UCB1 has one with alpha=2")
+        raise NotCoveredError("UCB1 has one with alpha=2")
     if s.gaps is None or s.corruption > 0.0:
         return []
     once = (1.0 + math.pi**2 / 3.0) * s.gaps.total
@@ -163,7 +171,7 @@ def sao(policy: SAO, s: Setting) -> list[Bound]:
 def barbar(policy: BARBAR, s: Setting) -> list[Bound]:
     """O(K·C + Σ (log T/Δ_i)·log(K·log T/δ)) with probability 1 − δ."""
     if policy.constants != "theory":
-        raise NotCovered(f"no theorem covers {policy!r}; BARBAR has one with constants='theory'")
+        raise NotCoveredError("BARBAR has one with constants='theory'")
     if s.gaps is None:
         return []
     delta = delta_or(policy, int(s.horizon))

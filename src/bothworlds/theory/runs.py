@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from bothworlds.environments import Environment
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
 from bothworlds.simulation import simulate
 from bothworlds.theory.accounts import Account, account
@@ -48,8 +48,11 @@ def account_run(
     if optimal is None:
         optimal = environment.optimal_arms
     if optimal is None:
-        raise InvalidArgument(
-            f"optimal must be given for {environment!r}, whose arms have no fixed gaps; say which arms are U"
+        raise InvalidArgumentError(
+            "optimal",
+            None,
+            f"given for {environment!r}, whose arms have no fixed gaps",
+            fix="say which arms are U",
         )
     run = simulate(
         policy,

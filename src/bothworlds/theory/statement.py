@@ -156,7 +156,3 @@ def states(kind: type[Policy]) -> Callable[[Statement], Statement]:
         return statement
 
     return register
-
-
-class NotCovered(Exception):
-    """No theorem covers these parameters; the message says which it would. Never leaves ``bound``."""

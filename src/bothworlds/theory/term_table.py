@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies import FTRL
 from bothworlds.theory.paper_bounds import Shape, covered, shape
-from bothworlds.theory.statement import NotCovered, Setting, Term
+from bothworlds.theory.statement import Setting, Term
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,14 @@ def term_table(policy: FTRL, *, n_arms: int, horizon: int, n_optimal: int = 1) -
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     n_optimal = _check.integer("n_optimal", n_optimal, at_least=1)
     if n_optimal >= n_arms:
-        raise InvalidArgument(f"n_optimal must be below the number of arms, {n_arms}, got {n_optimal}")
+        raise InvalidArgumentError("n_optimal", n_optimal, f"below the number of arms, {n_arms}")
     setting = Setting(n_arms, horizon, horizon)
     try:
         if not isinstance(policy, FTRL):
-            raise NotCovered(f"the table is of FTRL with constants='paper' or 'printed', got {policy!r}")
+            raise NotCoveredError("the table is of FTRL with constants='paper' or 'printed'")
         regularizer, log_barrier, _ = covered(policy, setting)
-    except NotCovered as refusal:
-        raise InvalidArgument(f"policy: {refusal}") from None
+    except NotCoveredError as refusal:
+        raise InvalidArgumentError("policy", policy, "one that a theorem covers", fix=str(refusal)) from None
     form = shape(regularizer, log_barrier, setting)
     return TermTable(form.theorem, n_arms, horizon, n_optimal, _rows(form, n_optimal))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies import FTRL, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
 from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
@@ -217,7 +217,9 @@ def verify(
     """
     players = default_policies() if policies is None else [require_policy(policy) for policy in policies]
     if not players:
-        raise InvalidArgument("policies must hold at least one policy, got none; None takes the paper's")
+        raise InvalidArgumentError(
+            "policies", policies, "at least one policy", got="none", fix="None takes the paper's"
+        )
     rounds = _check.integer("rounds", rounds, at_least=8, fix="the games have up to 8 arms")
     seed = _check.integer("seed", seed, at_least=0)
     played = games(rounds, seed)

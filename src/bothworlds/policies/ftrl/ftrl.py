@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.estimators import IMPORTANCE_WEIGHTED, Estimator, ImportanceWeighted
 from bothworlds.policies.ftrl.kernel import FTRLParameters
@@ -112,7 +112,7 @@ class FTRL(Policy, name="ftrl"):
             ("predictions", Predictions | None, "SteadyPredictions(), MeanPredictions() or None"),
         ):
             if not isinstance(getattr(self, name), kind):
-                raise InvalidArgument(f"{name} must be {examples}, got {getattr(self, name)!r}")
+                raise InvalidArgumentError(name, getattr(self, name), examples)
         _check.one_of("constants", self.constants, (*PRESETS, None))
         limits: dict[str, dict[str, Any]] = {
             "log_barrier": {"at_least": 0.0},
@@ -125,19 +125,21 @@ class FTRL(Policy, name="ftrl"):
         if self.rates is not None:
             extra = [name for name in ("constants", "theta", "alpha") if getattr(self, name) is not None]
             if extra:
-                raise InvalidArgument(f"rates must be None where {extra[0]} is given, got {self.rates!r}")
+                raise InvalidArgumentError("rates", self.rates, f"None where {extra[0]} is given")
         elif self.constants is None and missing:
-            raise InvalidArgument(
-                "FTRL needs constants=..., or all of log_barrier, theta and alpha "
-                f"(missing: {', '.join(missing)}), or rates=.... constants='light' takes log_barrier=1 with "
-                "the paper's rates: low regret in practice, no theorem. constants='paper' takes the values "
-                "of the theorems: guaranteed, but close to uniform play until T is huge. constants='printed' "
-                "takes the paper's values without the corrections its lemmas need."
+            raise InvalidArgumentError(
+                "constants",
+                None,
+                "given, or all of log_barrier, theta and alpha, or rates",
+                got=f"None without {', '.join(missing)}",
+                fix="constants='light' takes log_barrier=1 with the paper's rates: low regret in practice, "
+                "no theorem. constants='paper' takes the theorems' values: guaranteed, but close to uniform "
+                "play until T is huge. constants='printed' takes the paper's values without the corrections "
+                "its lemmas need.",
             )
         if self.predictions is not None and not isinstance(self.estimator, ImportanceWeighted):
-            raise InvalidArgument(
-                f"estimator must be ImportanceWeighted() where there are predictions, got {self.estimator!r}"
-            )
+            allowed = "ImportanceWeighted() where there are predictions"
+            raise InvalidArgumentError("estimator", self.estimator, allowed)
 
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
         """All parts in numbers for this many arms and this horizon, with the fastest step for them."""
@@ -165,8 +167,13 @@ class FTRL(Policy, name="ftrl"):
         if self.theta is not None:
             return barrier, PaperRates(self.theta, alpha)
         if self.constants == "printed" and preset.over_log and horizon is not None:  # log T, even below 1
-            fix = "theta is 1/√(log T); constants='paper' takes log T as at least 1"
-            horizon = _check.integer("horizon", horizon, at_least=2, fix=fix)
+            if horizon < 2:
+                raise InvalidArgumentError(
+                    "horizon",
+                    horizon,
+                    "at least 2 with constants='printed', whose theta is 1/√(log T)",
+                    fix="constants='paper' takes log T as at least 1",
+                )
             return barrier, PaperRates(preset.theta / math.sqrt(math.log(horizon)), alpha)
         return barrier, PaperRates(preset.theta, alpha, preset.over_log)
 

@@ -19,7 +19,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds._simd import LANES, exp_of, fill, lane, load, log_of, most, root, store, whole
 from bothworlds._value import Value
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError, short
 from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.state import EPOCH, ERRORS, HORIZON, ROUND, FTRLState
 
@@ -589,9 +589,11 @@ class GapTunedRates(Rates, name="gap-tuned-rates"):
     def __post_init__(self) -> None:
         values = _check.vector("gaps", self.gaps, at_least=0.0, at_most=1.0)
         if values.size == 0 or values.min() > 0.0:
-            raise InvalidArgument(
-                f"gaps must hold a 0, that of a best arm, got {values.tolist()}; "
-                "subtract the smallest mean loss from all mean losses"
+            raise InvalidArgumentError(
+                "gaps",
+                values.tolist(),
+                "numbers of which one is 0, that of a best arm",
+                fix="subtract the smallest mean loss from all mean losses",
             )
         object.__setattr__(self, "gaps", tuple(values.tolist()))
         object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, at_least=0.0, at_most=1.0))
@@ -599,8 +601,11 @@ class GapTunedRates(Rates, name="gap-tuned-rates"):
     def parameters(self, n_arms: int, horizon: int | None) -> GapTunedRateParameters:
         """1/ξ_i in numbers; the horizon plays no part."""
         if len(self.gaps) != n_arms:
-            raise InvalidArgument(
-                f"gaps must hold one gap for each of the {n_arms} arms, got {len(self.gaps)}: {self.gaps}"
+            raise InvalidArgumentError(
+                "gaps",
+                self.gaps,
+                f"one gap for each of the {n_arms} arms",
+                got=f"{len(self.gaps)}: {short(self.gaps)}",
             )
         gaps = np.array(self.gaps)
         smallest = gaps[gaps > 0.0].min(initial=1.0)  # without a positive gap there is nothing to tune

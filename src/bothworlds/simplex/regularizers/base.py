@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 from bothworlds._jit import generic, kernel
 from bothworlds._simd import lane, pack
 from bothworlds._value import Value
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 
 DEEPEST = 700.0  # p = 1e-304: beyond it e^v overflows, and p is no longer a normal float64
 NEWTON_LIMIT = 100  # the longest run seen in tests is 21; beyond this the residual tells
@@ -55,9 +55,11 @@ class Regularizer(Value, ABC):
 
     def constants(self, preset: str, n_arms: int) -> Constants:
         """The constants that the paper's theorem gives this regularizer."""
-        raise InvalidArgument(
-            f"constants={preset!r} is not defined for {self!r}, which no theorem of the paper covers; "
-            "give log_barrier, theta and alpha as numbers instead"
+        raise InvalidArgumentError(
+            "constants",
+            preset,
+            f"left out for {self!r}, which no theorem of the paper covers",
+            fix="give log_barrier, theta and alpha as numbers instead",
         )
 
 

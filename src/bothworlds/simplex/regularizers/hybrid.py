@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.simplex.regularizers.base import Regularizer, height, potential, reach, rise, slope, spread
 
 
@@ -37,9 +37,7 @@ class Hybrid(Regularizer, name="hybrid"):
     def __post_init__(self) -> None:
         for name in ("first", "second"):
             if not isinstance(getattr(self, name), Regularizer):
-                raise InvalidArgument(
-                    f"{name} must be a regularizer such as Tsallis(0.5), got {getattr(self, name)!r}"
-                )
+                raise InvalidArgumentError(name, getattr(self, name), "a regularizer such as Tsallis(0.5)")
         object.__setattr__(self, "weight", _check.number("weight", self.weight, above=0.0))
 
     def parameters(self) -> HybridParameters:

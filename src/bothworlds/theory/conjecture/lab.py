@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.theory.conjecture.families import staggered_limit
 from bothworlds.theory.conjecture.objective import proved
 from bothworlds.theory.conjecture.search import Found, search
@@ -108,9 +108,10 @@ def survey(
     progress:
         Called after each search with the number done, the number in all, and what was found.
     """
+    for name, values in (("betas", betas), ("arms", arms), ("horizons", horizons)):
+        if not len(values):
+            raise InvalidArgumentError(name, values, "at least one value")
     cells = [(beta, n, t) for beta in betas for n in arms for t in horizons]
-    if not cells:
-        raise InvalidArgument("betas, arms and horizons must each hold at least one value")
     begin = time.perf_counter()
     found: list[Found] = []
     for beta, n, t in cells:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies import FTRL, DecoupledTsallisINF, TsallisINF
 from bothworlds.simplex.regularizers import Tsallis
 from bothworlds.simulation.trace import Trace
@@ -25,27 +25,27 @@ def _inputs(
     try:
         x = np.array(p, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"p must be a table of numbers, phases × arms, got {type(p).__name__}"
+        raise InvalidArgumentError(
+            "p", p, "a table of numbers, phases × arms", got=type(p).__name__
         ) from None
     if x.ndim != 2 or 0 in x.shape:
-        raise InvalidArgument(
-            f"p must be a table, phases × arms, with at least one of each, got shape {x.shape}"
+        raise InvalidArgumentError(
+            "p", p, "a table, phases × arms, with at least one of each", got=f"shape {x.shape}"
         )
     bad = ~((x >= 0.0) & (x <= 1.0 + 1e-9)).all(axis=1) | ~(np.abs(x.sum(axis=1) - 1.0) <= 1e-6)
     if bad.any():
         at = int(np.argmax(bad))
-        raise InvalidArgument(f"p[{at}] must be a distribution over the arms, got {x[at].tolist()}")
+        raise InvalidArgumentError("p", x[at].tolist(), "a distribution over the arms", index=(at,))
     if repeats is None:
         n = np.ones(len(x))
     else:
         n = _check.vector("repeats", repeats, size=len(x), at_least=1.0)
         if (n != np.floor(n)).any():
-            raise InvalidArgument(f"repeats must be whole numbers of rounds, got {n.tolist()}")
+            raise InvalidArgumentError("repeats", n.tolist(), "whole numbers of rounds")
     rounds = float(n.sum())
     total = rounds if horizon is None else _check.number("horizon", horizon, at_least=rounds, at_most=LONGEST)
     if rounds > LONGEST:
-        raise InvalidArgument(f"repeats must add up to at most 2^53 rounds, got {rounds:g}")
+        raise InvalidArgumentError("repeats", repeats, "at most 2^53 rounds in sum", got=f"{rounds:g}")
     return x, n[:, None], beta, total
 
 
@@ -141,9 +141,7 @@ def of_trace(trace: Trace, beta: float | None = None) -> float:
     True
     """
     if not isinstance(trace, Trace):
-        raise InvalidArgument(
-            f"trace must be a Trace, of bw.replay or bw.simulate(..., trace=True), got {trace!r}"
-        )
+        raise InvalidArgumentError("trace", trace, "a Trace, of bw.replay or bw.simulate(..., trace=True)")
     if beta is None:
         beta = _beta_of(trace)
     return ratio(trace.p[:-1], beta, horizon=None if trace.horizon is None else float(trace.horizon))
@@ -157,7 +155,7 @@ def _beta_of(trace: Trace) -> float:
         return 0.5
     if isinstance(policy, DecoupledTsallisINF):
         return 2.0 / 3.0
-    raise InvalidArgument(f"beta must be given for {policy!r}, which has no Tsallis entropy")
+    raise InvalidArgumentError("beta", None, f"given for {policy!r}, which has no Tsallis entropy")
 
 
 def proved(beta: float, n_arms: int, horizon: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds import _check, rng
 from bothworlds._jit import FloatArray
-from bothworlds.errors import InvalidArgument
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.theory.conjecture.families import FAMILIES, TINY, phases_of, shuffled
 from bothworlds.theory.conjecture.objective import LONGEST, value_and_gradient
 
@@ -150,7 +150,7 @@ def search(
     begin = starts(n_arms, horizon, phases, _check.integer("seed", seed, at_least=0))
     if before is not None:
         if before.n_arms != n_arms:
-            raise InvalidArgument(f"before must have {n_arms} arms, got {before!r}")
+            raise InvalidArgumentError("before", before, f"one with {n_arms} arms")
         begin["before"] = before.stretched(horizon)
     scale = math.sqrt(n_arms * horizon)
     values = {
