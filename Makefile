@@ -42,7 +42,7 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 
 test: lint browser ## everything that must pass: lint, types, layers, tests, examples, docs (about 10 minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md CONTRIBUTING.md docs src  # a page in one process
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md docs src  # a page in one process
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 # Coverage is of two runs: kernels can only be watched where they are not compiled, all else where they are.

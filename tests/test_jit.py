@@ -99,7 +99,7 @@ USER_POLICY = """
 from dataclasses import dataclass
 from typing import NamedTuple
 import numpy as np
-from bothworlds.policies.base import Policy, act, distribution, init, update
+from bothworlds.policies.base import Policy, act, distribution, init, learn, weight_of
 
 class Parameters(NamedTuple):
     n_arms: int
@@ -118,11 +118,15 @@ def _(params):
 
 @act.register(Parameters)
 def _(params, state, uniforms):
-    return ARM, ARM, 1.0, 1.0, 0
+    return ARM
 
-@update.register(Parameters)
-def _(params, state, observe, loss, weight, epoch):
-    return 0
+@weight_of.register(Parameters)
+def _(params, state, arm):
+    return 1.0 if arm == ARM else 0.0
+
+@learn.register(Parameters)
+def _(params, state, arm, loss, weight, memo):
+    pass
 
 @distribution.register(Parameters)
 def _(params, state, out):
@@ -147,11 +151,11 @@ from bothworlds._jit import kernel
 bw.Bandit(2).pull()  # everything is compiled before the user's first kernel is written
 from stubborn import Stubborn, Parameters, act
 @kernel
-def favourite(n):
+def favorite(n):
     return n - 1
 @act.register(Parameters)
 def _(params, state, uniforms):
-    return favourite(params.n_arms), 0, 1.0, 1.0, 0
+    return favorite(params.n_arms)
 print(json.dumps(bw.Bandit(3, Stubborn()).pull().arm))
 """
 

@@ -244,7 +244,7 @@ def _explained(function: Callable[..., Any]) -> Iterator[None]:
 
     try:
         yield
-    except _numba.NumbaError as error:
+    except _numba.CompilerError as error:
         places = _numba.places_of(error)
         kernel = next((name for name in map(_kernel_at, places) if name), function.__name__)
         raise KernelError(kernel, *_numba.diagnose(error), *places[:1]) from error

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import caching, cgutils, types
-from numba.core.errors import NumbaError as NumbaError
+from numba.core.errors import NumbaError
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.runtime import rtsys
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -30,6 +30,7 @@ from bothworlds._simd import LANES, MANTISSA, ONE, ROOT_HALF
 
 # Always with "_nrt", the reference counts: a callee that does not say would inherit its caller's.
 FLAGS: dict[str, Any] = {"error_model": "numpy"}
+CompilerError = NumbaError
 PROCESS = secrets.token_hex(6)  # in the names of the files that this process writes to the cache
 
 

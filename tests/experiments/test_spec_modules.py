@@ -210,7 +210,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 import numpy as np
 import bothworlds as bw
-from bothworlds.policies.base import act, init
+from bothworlds.policies.base import act, init, weight_of
 
 class Parameters(NamedTuple):
     n_arms: int
@@ -229,8 +229,11 @@ def _(params):
 
 @act.register(Parameters)
 def _(params, state, uniforms):
-    arm = params.n_arms // 2
-    return arm, arm, 1.0, 1.0, 0
+    return params.n_arms // 2
+
+@weight_of.register(Parameters)
+def _(params, state, arm):
+    return 1.0
 """
 
 

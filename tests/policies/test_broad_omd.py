@@ -27,7 +27,7 @@ def test_round_by_round_through_restarts(n_arms, kind):
     losses = np.maximum(loss_table(kind, n_arms, 300), 0.3)
     player = compare(bw.BroadOMD(eta=0.9), reference, losses, horizon=300, seed=n_arms)
     assert reference.restarts >= 2
-    assert player.act(0.5)[4] == reference.restarts
+    assert player.act(0.5)[3] == reference.restarts
 
 
 @pytest.mark.parametrize("kind", ["binary", "fractional"])
@@ -45,12 +45,12 @@ def test_feedback_from_before_a_restart_is_not_learnt():
     # K = 2, ℓ = 1, p = ½: V grows by ½ per round, and 2·log 10/3 = 1.54 is reached in round 4
     player = Player(bw.BroadOMD(eta=1.0), 2, 10)
     late = player.act(0.2)
-    while player.act(0.5)[4] == 0:
-        arm, _, _, weight, epoch = player.act(0.5)
-        player.update(arm, 1.0, weight, epoch)
+    while player.act(0.5)[3] == 0:
+        arm, _, weight, memo = player.act(0.5)
+        player.update(arm, 1.0, weight, memo)
     before = player.p
     np.testing.assert_array_equal(before, [0.5, 0.5])
-    player.update(late[1], 1.0, late[3], late[4])
+    player.update(late[1], 1.0, *late[2:])
     np.testing.assert_array_equal(player.p, before)
 
 

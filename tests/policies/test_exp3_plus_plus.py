@@ -33,7 +33,7 @@ def test_every_arm_first_in_turn_also_with_late_feedback():
     player = Player(bw.EXP3PlusPlus(), 3)
     for arm in range(3):
         for _ in range(2):  # two pulls before the feedback: the same arm
-            assert player.act(0.9)[:4] == (arm, arm, 1.0, 1.0)
+            assert player.act(0.9)[:3] == (arm, arm, 1.0)
         player.update(arm, 0.5, 1.0, 0)
     assert (player.p > 0).all()
 

@@ -144,8 +144,8 @@ def test_agree_with_60_digits(name):
     state = init(params)
     rng = np.random.default_rng(5)
     for t in range(1, 301):
-        arm, loss, weight, epoch = choose(params, state, rng.random(2), DRAWN, t)
-        assert update_once(params, state, arm, loss, weight, epoch) == 0
+        arm, loss, weight, memo = choose(params, state, rng.random(2), DRAWN, t)
+        assert update_once(params, state, arm, loss, weight, memo) == 0
         if t in (3, 30, 300):
             rates = np.full(6, state.rates[0]) if same_for_all(params.rate) else state.rates
             exact, _ = oracle.solve(state.losses, rates, parts, params.log_barrier)

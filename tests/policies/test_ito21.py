@@ -21,7 +21,7 @@ def test_round_by_round(n_arms, kind, horizon, eta):
     # without a horizon: segments 1–4, 5–20, 21–276, 277–
     reference = oracle.Ito21(n_arms, horizon, eta)
     player = compare(bw.Ito21(eta), reference, loss_table(kind, n_arms, 300), horizon=horizon, seed=n_arms)
-    assert player.act(0.5)[4] == (3 if horizon is None else 0)
+    assert player.act(0.5)[3] == (3 if horizon is None else 0)
 
 
 def test_the_trace_shows_estimates_without_the_prediction():
@@ -39,15 +39,15 @@ def test_predictions_survive_restarts_and_late_feedback_moves_nothing_else():
     player = Player(bw.Ito21(), 2)
     late = player.act(0.9)
     for _ in range(4):
-        _, _, _, weight, epoch = player.act(0.0)
-        player.update(0, 1.0, weight, epoch)
-    assert player.act(0.5)[4] == 1
+        _, _, weight, memo = player.act(0.0)
+        player.update(0, 1.0, weight, memo)
+    assert player.act(0.5)[3] == 1
     prediction = 1 - 0.5 * 0.75**4
     np.testing.assert_allclose(player.state.predictions, [prediction, 0.5], rtol=1e-15)
     # the new segment begins with what m says: γ = 2, so m_0 − 2/p_0 = m_1 − 2/p_1
     p = player.p
     assert 2 / p[0] - 2 / p[1] == pytest.approx(prediction - 0.5)
-    player.update(late[1], 1.0, late[3], late[4])
+    player.update(late[1], 1.0, *late[2:])
     np.testing.assert_allclose(player.state.predictions, [prediction, 0.625], rtol=1e-15)
     p = player.p
     assert 2 / p[0] - 2 / p[1] == pytest.approx(prediction - 0.625)

@@ -14,13 +14,12 @@ from scipy import stats
 import bothworlds as bw
 from bothworlds.policies.base import (
     ALL_AWAKE,
-    act,
     distribution,
     init,
     inspect,
     memo_of,
+    pull,
     pull_once,
-    update,
     update_once,
     weight_of,
 )
@@ -173,9 +172,9 @@ def test_drawing_changes_nothing_and_tells_the_probability():
     before = [part.copy() for part in player.state]
     p = player.p
     for uniform in (0.0, 0.3, 0.999, np.nextafter(1.0, 0.0)):
-        arm, observe, probability, weight, _ = player.act([uniform])
-        assert arm == observe
-        assert probability == weight == p[arm]
+        arm, shown, weight, _ = player.act([uniform])
+        assert arm == shown
+        assert weight == p[arm]
     assert all(np.array_equal(part, old) for part, old in zip(player.state, before, strict=True))
 
 
@@ -234,8 +233,8 @@ def test_too_many_buckets_are_built_anew(monkeypatch):
     state = init(params)
     rng = np.random.default_rng(7)
     for _ in range(400):  # the kernels as plain Python: compiled ones would keep their constants
-        _, observe, _, weight, epoch = act(params, state, rng.random(1))
-        assert update(params, state, observe, rng.random(), weight, epoch) == 0
+        _, shown, weight, memo = pull(params, state, rng.random(1))
+        assert update_once.py_func(params, state, shown, rng.random(), weight, memo) == 0
     audit(state, K)
     assert rebuilt
     losses, rates, p = np.empty(K), np.empty(K), np.empty(K)

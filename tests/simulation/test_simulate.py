@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from bothworlds.policies.drawn import register_drawn
 
 import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.base import cost_of, loss_of
 from bothworlds.errors import InvalidArgumentError, SolverError
-from bothworlds.policies.base import Policy, init, update
+from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simulation import run as engine_room
 
@@ -151,7 +150,7 @@ class Stuck(Policy):
         return StuckParameters(n_arms)
 
 
-register_drawn(StuckParameters, weighted=False)
+draws_from_its_p(StuckParameters, weighs_losses=False)
 
 
 @init.register(StuckParameters)
@@ -159,9 +158,13 @@ def _(params: StuckParameters) -> StuckState:
     return StuckState(np.full(params.n_arms, 1.0 / params.n_arms), np.zeros(1))
 
 
-@update.register(StuckParameters)
-def _(params: Any, state: Any, observe: int, loss: float, weight: float, epoch: int) -> int:
+@learn.register(StuckParameters)
+def _(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
     state.scalars[0] += 1.0
+
+
+@step.register(StuckParameters)
+def _(params: Any, state: Any) -> int:
     return FAILED if state.scalars[0] == 12.0 else 0
 
 
