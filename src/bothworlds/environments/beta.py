@@ -34,6 +34,12 @@ class Beta(Stationary, name="beta"):
         Mean losses in (0, 1).
     concentration:
         c; the variance is m(1−m)/(1+c). Both shape parameters must be at least 1.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.environments.Beta(means=[0.3, 0.5], concentration=8.0).gaps
+    array([0. , 0.2])
     """
 
     means: Sequence[float]

@@ -82,6 +82,13 @@ class Corrupted(Environment, name="corrupted"):
         C ≥ 0.
     strategy:
         One of the above.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> clean = bw.environments.Bernoulli(n_arms=4, gap=0.2)
+    >>> bw.environments.Corrupted(clean, budget=100.0, strategy="front").corruption(horizon=1000)
+    200.0
     """
 
     base: Environment

@@ -36,6 +36,13 @@ class Delayed(Environment, name="delayed"):
         One of the above.
     longest:
         Bounds the memory of a run: so many pulls are kept at most.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.2)
+    >>> bw.environments.Delayed(world, mean=20.0, law="geometric").gaps
+    array([0. , 0.2, 0.2, 0.2])
     """
 
     base: Environment

@@ -23,6 +23,13 @@ class DeterministicKiller(Adversary, name="deterministic-killer"):
     Against a deterministic policy this is an oblivious sequence, found by simulating the policy, on which it
     loses every round while some arm loses at most T/K: regret ≥ T(1−1/K). A policy that randomises is
     never touched by it.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> run = bw.simulate(bw.UCB1(), bw.environments.DeterministicKiller(n_arms=2), horizon=100)
+    >>> bool(run.regret[0, 0, -1] >= 50)
+    True
     """
 
     def parameters(self, horizon: int) -> KillerParameters:

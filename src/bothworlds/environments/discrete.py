@@ -34,6 +34,12 @@ class Discrete(Stationary, name="discrete"):
         The possible losses, in [0, 1].
     probabilities:
         One row per arm: the probability of each value.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.environments.Discrete(values=[0.0, 1.0], probabilities=[[0.9, 0.1], [0.5, 0.5]]).mean_losses()
+    array([0.1, 0.5])
     """
 
     values: Sequence[float]

@@ -26,6 +26,13 @@ class Drifting(Environment, name="drifting"):
     """Bernoulli losses whose means swing: arm i has mean level + amplitude·sin(2π(t/period + i/K)).
 
     Every arm is the best one for the K-th part of each period.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> run = bw.simulate(bw.LightBarrier(), bw.environments.Drifting(n_arms=3, period=200.0), horizon=400)
+    >>> run.regret.shape[:2]
+    (1, 1)
     """
 
     n_arms: int

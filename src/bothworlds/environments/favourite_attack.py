@@ -18,7 +18,15 @@ class FavouriteParameters(NamedTuple):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class FavouriteAttack(Adversary, name="favourite-attack"):
-    """Loss 1 for the arm with the largest probability (the first of them), 0 for all others."""
+    """Loss 1 for the arm with the largest probability (the first of them), 0 for all others.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> run = bw.simulate(bw.UCB1(), bw.environments.FavouriteAttack(n_arms=2), horizon=100)
+    >>> run.losses[0, 0, -1]  # a deterministic policy has nothing to hide
+    np.float64(100.0)
+    """
 
     def parameters(self, horizon: int) -> FavouriteParameters:
         """K."""

@@ -66,6 +66,13 @@ class Logged(Environment, name="logged"):
         The probabilities with which they were played, in (0, 1].
     n_arms:
         The number of arms; by default one more than the largest action.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> log = bw.environments.Logged(actions=[0, 1, 0, 1], rewards=[1, 0, 1, 1], propensities=[0.5] * 4)
+    >>> log.estimated_means()  # losses
+    array([0. , 0.5])
     """
 
     actions: ArrayLike

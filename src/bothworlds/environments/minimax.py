@@ -16,6 +16,13 @@ class Minimax(Environment, name="minimax"):
 
     No policy has regret below a constant times √(KT) on all such worlds (Auer et al. 2002); for a minimax
     optimal one, regret/√(KT) is flat in T. The gap depends on the horizon of the run.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> run = bw.simulate(bw.TsallisINF(), bw.environments.Minimax(n_arms=4), horizon=1000, replications=8)
+    >>> bool(run.regret[0, :, -1].mean() < 1000 * 0.0632)  # playing a bad arm always
+    True
     """
 
     n_arms: int

@@ -46,6 +46,12 @@ class StochasticallyConstrained(Environment, name="stochastically-constrained"):
         The number of arms, Δ, and how many arms are optimal.
     growth:
         The factor by which phases grow, above 1.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.environments.StochasticallyConstrained(n_arms=4, gap=0.125).gaps
+    array([0.   , 0.125, 0.125, 0.125])
     """
 
     n_arms: int

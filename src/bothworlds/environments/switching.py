@@ -27,6 +27,14 @@ class Switching(Environment, name="switching"):
 
     The best arm has mean (1−gap)/2, the others (1+gap)/2. ``period=None`` means one single switch, in the
     middle of the horizon, the classic trap for policies that have made up their mind.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> world = bw.environments.Switching(n_arms=2, gap=0.4)
+    >>> run = bw.simulate([bw.UCB1(), bw.TsallisINF()], world, horizon=1000, replications=8)
+    >>> run.regret.shape[:2]
+    (2, 8)
     """
 
     n_arms: int

@@ -21,6 +21,13 @@ class ThresholdAdversary(Adversary, name="threshold-adversary"):
     """Loss 1 for every arm with probability of at least 1/K, else 0: what the policy leans to is punished.
 
     "At least", so that a policy that starts uniform does not stay so for ever, untouched.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> run = bw.simulate(bw.TsallisINF(), bw.environments.ThresholdAdversary(n_arms=2), horizon=100)
+    >>> bool(run.regret[0, 0, -1] < 50)
+    True
     """
 
     def parameters(self, horizon: int) -> ThresholdParameters:

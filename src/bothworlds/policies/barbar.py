@@ -66,6 +66,14 @@ class BARBAR(Policy, name="barbar"):
     delta:
         δ in (0, 1]; None is 1/T.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> trace = bw.replay(bw.BARBAR(), n_arms=2, horizon=1000, arms=[0] * 88, losses=[0.0] * 88)
+    >>> trace.p[[0, -1]].round(4)  # in the first epoch, and in the third
+    array([[0.5   , 0.5   ],
+           [0.9458, 0.0542]])
+
     References
     ----------
     A. Gupta, T. Koren, K. Talwar: Better Algorithms for Stochastic Bandits with Adversarial Corruptions.

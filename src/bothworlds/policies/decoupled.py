@@ -63,6 +63,13 @@ class DecoupledTsallisINF(Policy, name="decoupled-tsallis-inf"):
     γ_t = θ·√t with θ = K^{1/6} (``scale="paper"``) or θ = ¾·K^{1/6} (``scale="original"``, Rouyer and
     Seldin's own normalisation, which the paper calls the same algorithm; it has the lower regret).
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.DecoupledTsallisINF(), n_arms=2, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.2009, 0.7991]])
+
     References
     ----------
     C. Rouyer, Y. Seldin: Tsallis-INF for Decoupled Exploration and Exploitation in Multi-armed Bandits.
@@ -104,6 +111,13 @@ class Avner(Policy, name="avner"):
     This is the form for losses; the original is for gains. That q is the right one can be seen from the
     stability term Σ_i p_i·E[ℓ̂_i²] ≤ Σ_i p_i/q_i, which over distributions q is least at q ∝ √p, where it is
     (Σ_i √p_i)² ≤ K. So the bound, and the best rate, are those of EXP3, and smaller when p is concentrated.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.Avner(), n_arms=2, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.3031, 0.6969]])
 
     References
     ----------

@@ -66,6 +66,12 @@ class EliminationRace(Policy, name="elimination-race"):
     delta:
         δ in (0, 1]; None is 1/T.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.EliminationRace(), n_arms=2, horizon=1000, arms=[0, 1], losses=[1.0, 0.0], seed=3).p.shape
+    (3, 2)
+
     References
     ----------
     T. Lykouris, V. Mirrokni, R. Paes Leme: Stochastic Bandits Robust to Adversarial Corruptions. STOC 2018.

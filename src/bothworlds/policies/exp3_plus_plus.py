@@ -56,6 +56,15 @@ class EXP3PlusPlus(Policy, name="exp3-plus-plus"):
     alpha, beta:
         α > 0 and β > 0; 3 and 256 are those of the theorem.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.EXP3PlusPlus(), n_arms=2, arms=[0, 1, 0], losses=[1.0, 0.0, 1.0]).p.round(4)
+    array([[1.    , 0.    ],
+           [0.    , 1.    ],
+           [0.472 , 0.528 ],
+           [0.4204, 0.5796]])
+
     References
     ----------
     Y. Seldin, G. Lugosi: An Improved Parametrization and Analysis of the EXP3++ Algorithm for Stochastic and

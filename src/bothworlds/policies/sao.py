@@ -76,6 +76,13 @@ class SAO(Policy, name="sao"):
     delta:
         δ in (0, 1]; None is the version in expectation.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.SAO(), n_arms=2, horizon=1000, arms=[0], losses=[0.0]).p  # too early to tell
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+
     References
     ----------
     S. Bubeck, A. Slivkins: The Best of Both Worlds: Stochastic and Adversarial Bandits. COLT 2012.

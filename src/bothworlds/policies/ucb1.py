@@ -30,6 +30,14 @@ class UCB1(Policy, name="ucb1"):
     alpha:
         α > 0; 2 is Auer et al.'s, 1.5 is used in Zimmert and Seldin's comparisons.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.UCB1(), n_arms=2, arms=[0, 1], losses=[1.0, 0.0]).p
+    array([[1., 0.],
+           [0., 1.],
+           [0., 1.]])
+
     References
     ----------
     P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time Analysis of the Multiarmed Bandit Problem. 2002.

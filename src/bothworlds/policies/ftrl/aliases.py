@@ -115,6 +115,13 @@ class INF(Alias, name="inf"):
 
     Regret ≤ √(8KT) against any adversary; no better in benign worlds. Needs the horizon.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.INF(), n_arms=2, horizon=1000, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.4685, 0.5315]])
+
     References
     ----------
     J.-Y. Audibert, S. Bubeck: Minimax Policies for Adversarial and Stochastic Bandits. COLT 2009.
@@ -209,6 +216,13 @@ class ITH22(Alias, name="ith22"):
     s ≥ √t, this c is within √2 of its value at t in all but the first √t rounds, so both sums above change
     by constant factors only. log T is taken as at least 1, and with one arm so is log K.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.ITH22(), n_arms=2, horizon=1000, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.3717, 0.6283]])
+
     References
     ----------
     S. Ito, T. Tsuchiya, J. Honda: Nearly Optimal Best-of-Both-Worlds Algorithms for Online Learning with
@@ -244,6 +258,13 @@ class BroadOMD(Alias, name="broad-omd"):
         η of the first epoch, in (0, 1]; the theorem needs at most 1/162. Plays no part with ``anytime``.
     anytime:
         Take the variant.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.BroadOMD(anytime=True), n_arms=2, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.0773, 0.9227]])
 
     References
     ----------
@@ -289,6 +310,13 @@ class Ito21(Alias, name="ito21"):
         η in [0, ½]; ¼ is the paper's. With 0, m stays ½: a better constant in the gap-dependent bound, and no
         data-dependent ones.
 
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.Ito21(), n_arms=2, horizon=1000, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.4311, 0.5689]])
+
     References
     ----------
     S. Ito: Parameter-Free Multi-Armed Bandit Algorithms with Hybrid Data-Dependent Regret Bounds. COLT 2021.
@@ -327,6 +355,13 @@ class LBINFV(Alias, name="lb-inf-v"):
     ----------
     epsilon:
         ε in (0, ½].
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.replay(bw.LBINFV(), n_arms=2, horizon=1000, arms=[0], losses=[1.0]).p.round(4)
+    array([[0.5   , 0.5   ],
+           [0.4702, 0.5298]])
 
     References
     ----------

@@ -86,7 +86,7 @@ class FTRL(Policy, name="ftrl"):
     >>> policy = bw.FTRL(bw.Shannon(), rates=bw.rates.RootRate(1.0), estimator=bw.estimators.CappedBaseline())
     >>> bw.replay(policy, n_arms=2, arms=[0], losses=[1.0]).p.round(3)
     array([[0.5  , 0.5  ],
-           [0.374, 0.626]])
+           [0.237, 0.763]])
 
     References
     ----------

@@ -1,0 +1,98 @@
+"""The canary: what the package uses of numba that numba does not promise. Raise its bound and look here."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core import caching, cgutils, imputils, types
+from numba.core.runtime import rtsys
+from numba.core.typing import templates
+from packaging.requirements import Requirement
+
+from bothworlds import _jit, _numba
+from bothworlds._jit import entry
+from bothworlds._simd import add_up, fill, load
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_numba_has_an_upper_bound_and_this_is_below_it():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (bound,) = [r for r in map(Requirement, project["dependencies"]) if r.name == "numba"]
+    assert any(part.operator == "<" for part in bound.specifier)
+    assert bound.specifier.contains(version("numba"))
+
+
+def test_only_one_file_touches_numba():
+    source = ROOT / "src/bothworlds"
+    importers = [
+        path.name
+        for path in source.rglob("*.py")
+        if any(
+            line.strip().startswith(("import numba", "from numba", "from llvmlite", "import llvmlite"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+        )
+    ]
+    assert importers == ["_numba.py"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "names"),
+    [
+        (caching, ["_CacheLocator", "CompileResultCacheImpl", "FunctionCache", "NullCache"]),
+        (caching.FunctionCache, ["load_overload", "save_overload", "_index_key", "cache_path"]),
+        (caching.IndexDataCacheFile, ["_load_index", "_data_name"]),
+        (caching._CacheLocator, ["get_cache_path", "get_source_stamp", "get_disambiguator", "from_function"]),
+        (templates, ["AbstractTemplate", "infer_global", "signature"]),
+        (imputils, ["impl_ret_borrowed"]),
+        (cgutils, ["get_or_insert_function", "alloca_once_value", "voidptr_t"]),
+        (types, ["Type", "VarArg", "Any", "UniTuple", "uint64"]),
+        (rtsys, ["get_allocation_stats"]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_private_names_are_there(owner, names):
+    assert [name for name in names if not hasattr(owner, name)] == []
+
+
+@pytest.mark.compiled
+def test_a_dispatcher_takes_a_cache_of_ours_and_gives_machine_code():
+    def double(x):
+        return 2.0 * x
+
+    made = _numba.dispatcher(double, allocates=True)
+    assert made._cache.caches == {}  # nothing asked yet
+    code = _numba.machine_code(made, (types.float64,))
+    assert code(1.5) == 3.0
+    assert list(made.overloads) == [(types.float64,)]
+    assert made.targetctx is not None
+
+
+@pytest.mark.compiled
+def test_blocks_are_vectors():
+    @entry
+    def total(values):
+        return add_up(load(values, 0) * fill(2.0))
+
+    assert total(np.array([1.0, 2.0, 3.0, 4.0])) == 20.0
+    code = next(iter(total.compiled.inspect_llvm().values()))
+    assert "<4 x double>" in code
+
+
+@pytest.mark.compiled
+def test_memory_is_counted():
+    @numba.njit
+    def make(n):
+        return np.zeros(n)
+
+    make(3)
+    before = _jit.arrays_alive()
+    kept = make(3)
+    assert _jit.arrays_alive() == before + 1
+    del kept
+    assert _jit.arrays_alive() == before
