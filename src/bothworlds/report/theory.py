@@ -10,15 +10,16 @@ import pandas as pd
 
 from bothworlds import environments, policies
 from bothworlds.errors import BothworldsError
-from bothworlds.report.charts.info import evenly
-from bothworlds.report.palette import PAGE
-from bothworlds.report.sections import Section
+from bothworlds.report.charts.palette import PAGE
+from bothworlds.report.charts.rows import evenly
+from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.page import Section
 from bothworlds.report.study import Study
 from bothworlds.theory import account_run, bound_curve, where_did_the_regret_go
 
 POINTS = 40  # of a bound's curve
 IID = ("bernoulli", "beta", "truncated-normal", "discrete", "minimax")
-COLUMNS = ["cell", "round", "bound", "name"]
+BOUND_COLUMNS = ["cell", "round", "bound", "name"]
 
 
 def bounds(study: Study) -> pd.DataFrame | None:
@@ -49,8 +50,8 @@ def bounds(study: Study) -> pd.DataFrame | None:
         except BothworldsError:
             continue  # nothing is stated about this policy here
         fits = [row for row in curve if world["kind"] in IID or "iid" not in row["assumes"]]
-        rows += [{"cell": cell["cell"], **row} for row in _thinned(fits)]
-    return pd.DataFrame(rows, columns=COLUMNS) if rows else None
+        rows += [{"cell": cell["cell"], **row} for row in _smallest_explicit(fits)]
+    return pd.DataFrame(rows, columns=BOUND_COLUMNS) if rows else None
 
 
 def _rounds(horizon: int, n_arms: int) -> list[int]:
@@ -58,7 +59,7 @@ def _rounds(horizon: int, n_arms: int) -> list[int]:
     return [marks[i] for i in evenly(len(marks), POINTS)]
 
 
-def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _smallest_explicit(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One explicit bound, the smallest in each round; all those up to a constant."""
     explicit: dict[int, list[float]] = defaultdict(list)
     others = []
@@ -66,7 +67,7 @@ def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if row["explicit"]:
             explicit[row["round"]].append(row["bound"])
         else:
-            others.append({key: row[key] for key in COLUMNS[1:]})
+            others.append({key: row[key] for key in BOUND_COLUMNS[1:]})
     smallest = [{"round": t, "bound": min(values), "name": "proved"} for t, values in explicit.items()]
     return smallest + others
 
@@ -98,12 +99,12 @@ def parts_of_runs(study: Study) -> pd.DataFrame:
     It is played again, with the seed of the study, so it is the same run to the bit.
     """
     manifest = study.manifest
-    longest = max(cell["horizon"] for cell in manifest["cells"])
     frames = []
-    for cell in manifest["cells"]:
+    for number in at_largest_horizon(study.cells)["cell"]:
+        cell = manifest["cells"][number]
         player, world = manifest["policies"][cell["policy"]], manifest["environments"][cell["environment"]]
         optimal = cell["optimal"]
-        if cell["horizon"] != longest or longest * cell["n_arms"] > LONGEST or not optimal:
+        if cell["horizon"] * cell["n_arms"] > LONGEST or not optimal:
             continue
         try:
             taken = account_run(
@@ -145,11 +146,11 @@ def _stacked(frame: pd.DataFrame) -> Any:
         {"policy": row.policy, "round": row.round, "part": PARTS[str(row.part)], "regret": row.regret}
         for row in frame.itertuples()
     ]
-    colours = alt.Scale(domain=list(PARTS.values()), range=[PAGE.colour(i) for i in range(len(PARTS))])
+    colors = alt.Scale(domain=list(PARTS.values()), range=[PAGE.color(i) for i in range(len(PARTS))])
     areas = alt.Chart(alt.InlineData(values=rows)).mark_area(opacity=0.85)
     return areas.encode(
         x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s")),
         y=alt.Y("regret:Q", title="estimated regret", stack="zero"),
-        color=alt.Color("part:N", title=None, scale=colours, legend=alt.Legend(orient="bottom", columns=2)),
+        color=alt.Color("part:N", title=None, scale=colors, legend=alt.Legend(orient="bottom", columns=2)),
         facet=alt.Facet("policy:N", title=None, columns=2, sort=list(frame["policy"].unique())),
     ).properties(width=270, height=150)
