@@ -49,9 +49,9 @@ def test_colors_differ_for_the_color_blind_and_shapes_do_too(kind, colors):
     seen = [lab(BLIND[kind] @ linear(color)) for color in colors]
     for (i, a), (j, b) in combinations(enumerate(seen), 2):
         assert np.linalg.norm(a - b) > 20.0, (kind, i, j)
-        assert palette.shape(i) != palette.shape(j)
+        assert palette.marker(i) != palette.marker(j)
 
 
 def test_the_first_56_policies_all_look_different():
-    looks = {(palette.PAPER.color(i), palette.shape(i)) for i in range(palette.LOOKS)}
+    looks = {(palette.PAPER_LOOK.color(i), palette.marker(i)) for i in range(palette.LOOKS)}
     assert len(looks) == palette.LOOKS == 56

@@ -88,15 +88,15 @@ def test_text_has_a_mean_with_the_half_width_of_its_band(study):
 
 
 def test_digits():
-    assert tables.number(0.0) == "0"
-    assert tables.number(-0.5) == "−0.500"
-    assert tables.number(1e-7) == "1e-07"
-    assert tables.number(123456789012.0) == "1.23e+11"
+    assert tables.format_number(0.0) == "0"
+    assert tables.format_number(-0.5) == "−0.500"
+    assert tables.format_number(1e-7) == "1e-07"
+    assert tables.format_number(123456789012.0) == "1.23e+11"
     assert tables.plus_minus(3.0, 3.0, 3.0) == "3.00"
     assert tables.plus_minus(1e-9, 0.9e-9, 1.1e-9) == "0.00000000100 ± 0.00000000010"
-    assert tables.p_value(0.0004) == "< 0.001"
-    assert tables.p_value(0.0123) == "0.012"
-    assert tables.p_value(float("nan")) == "–"
+    assert tables.format_p_value(0.0004) == "< 0.001"
+    assert tables.format_p_value(0.0123) == "0.012"
+    assert tables.format_p_value(float("nan")) == "–"
 
 
 def test_the_scorecard_reads_without_color(study):

@@ -17,7 +17,7 @@ import vl_convert
 
 from bothworlds.errors import InvalidArgument
 from bothworlds.report.charts import draw
-from bothworlds.report.charts.palette import PAPER
+from bothworlds.report.charts.palette import PAPER_LOOK
 from bothworlds.report.charts.rows import (
     CellColumns,
     Panel,
@@ -76,7 +76,7 @@ def write_figures(
 def _files(study: Study, formats: Sequence[str], bounds: pd.DataFrame | None) -> Iterator[tuple[str, bytes]]:
     for name, chart in figures(study, bounds=bounds):
         spec = chart.to_dict(validate=False)
-        spec["config"] = draw.vega_config(PAPER, size=10)
+        spec["config"] = draw.vega_config(PAPER_LOOK, size=10)
         svg = vl_convert.vegalite_to_svg(spec, vl_version=draw.VEGA_LITE)
         for kind in formats:
             yield f"{name}.{kind}", _convert(svg, kind)

@@ -13,12 +13,20 @@ from typing import Any, Literal
 
 import altair as alt
 
-from bothworlds.report.charts.palette import ARMS, PAPER, REST, Look, dash, ratio_colors, shape
-from bothworlds.report.charts.rows import Row
+from bothworlds.report.charts.palette import (
+    ARM_COLORS,
+    OTHER_ARMS_COLOR,
+    PAPER_LOOK,
+    Look,
+    dash,
+    marker,
+    ratio_colors,
+)
+from bothworlds.report.charts.rows import ChartRow
 from bothworlds.report.numbers.scores import ratio_names
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
-RowsOrName = list[Row] | str
+RowsOrName = list[ChartRow] | str
 Scale = Literal["linear", "log"]
 AXIS_LABEL = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"
 Band = Literal["mean", "spread"]
@@ -44,7 +52,7 @@ def vega_config(look: Look, *, size: int = 12) -> dict[str, Any]:
     """The Vega-Lite config that goes with a look."""
     text = {"labelColor": look.ink, "titleColor": look.ink, "labelFontSize": size, "titleFontSize": size}
     return {
-        "background": None if look is not PAPER else look.paper,
+        "background": None if look is not PAPER_LOOK else look.paper,
         "font": look.font,
         "view": {"stroke": None},
         "axis": {
@@ -76,7 +84,7 @@ def policy_scales(policies: Sequence[str], look: Look, legend: bool) -> dict[str
             "policy:N", scale=alt.Scale(domain=names, range=[dash(i) for i in indices]), legend=None
         ),
         "shape": alt.Shape(
-            "policy:N", scale=alt.Scale(domain=names, range=[shape(i) for i in indices]), legend=show
+            "policy:N", scale=alt.Scale(domain=names, range=[marker(i) for i in indices]), legend=show
         ),
     }
 
@@ -151,7 +159,7 @@ def curves_chart(
     x: Scale = "log",
     y: Scale = "linear",
     band: Band = "mean",
-    look: Look = PAPER,
+    look: Look = PAPER_LOOK,
     width: int | None = 300,
     height: int = 220,
     title: str | None = None,
@@ -185,7 +193,7 @@ def curves_chart(
     layers = [_line(base, horizontal, vertical, scales), *_if_any(area, rows, wide[0]), marks]
     if bounds:
         layers.append(_bounds_layer(bounds, horizontal, scales))
-    if look is not PAPER:
+    if look is not PAPER_LOOK:
         layers.append(_hover_layer(base, horizontal, vertical, scales))
     chart = alt.layer(*layers).add_params(*params)
     return sized(chart, width, height, title)
@@ -274,7 +282,7 @@ def finals_chart(
     policies: Sequence[str],
     *,
     x: Scale = "linear",
-    look: Look = PAPER,
+    look: Look = PAPER_LOOK,
     width: int | None = 300,
     height: int | None = None,
     title: str | None = None,
@@ -305,7 +313,7 @@ def probabilities_chart(
     rows: RowsOrName,
     *,
     x: Scale = "log",
-    look: Look = PAPER,
+    look: Look = PAPER_LOOK,
     width: int | None = 300,
     height: int = 220,
     title: str | None = None,
@@ -317,7 +325,7 @@ def probabilities_chart(
     ``arms`` names them.
     """
     seams = look.paper
-    colors = [*ARMS]
+    colors = [*ARM_COLORS]
     legend = None
     if arms is not None:
         legend = alt.Legend(
@@ -354,15 +362,15 @@ def arm_colors(arms: Sequence[str]) -> list[str]:
     """Colors of the arms of :func:`probability_rows`, spread over the scale; gray for "other arms"."""
     single = [name for name in arms if not name.endswith("other arms")]
     last = max(1, len(single) - 1)
-    spread = [ARMS[round(i * (len(ARMS) - 1) / last)] for i in range(len(single))]
-    return spread + [REST] * (len(arms) - len(single))
+    spread = [ARM_COLORS[round(i * (len(ARM_COLORS) - 1) / last)] for i in range(len(single))]
+    return spread + [OTHER_ARMS_COLOR] * (len(arms) - len(single))
 
 
 def pairs_chart(
     rows: RowsOrName,
     policies: Sequence[str],
     *,
-    look: Look = PAPER,
+    look: Look = PAPER_LOOK,
     width: int | None = 300,
     title: str | None = None,
 ) -> Any:
@@ -398,7 +406,7 @@ def sweep_chart(
     setting: str,
     x: Scale = "linear",
     y: Scale = "log",
-    look: Look = PAPER,
+    look: Look = PAPER_LOOK,
     width: int | None = 300,
     height: int = 220,
     title: str | None = None,
@@ -423,7 +431,7 @@ def sweep_chart(
     return sized(alt.layer(*layers), width, height, title)
 
 
-def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPER) -> Any:
+def scores_chart(rows: list[ChartRow], *, title: str | None = None, look: Look = PAPER_LOOK) -> Any:
     """The scorecard as a picture: policies × worlds, scores, colored by ratio to the best."""
     policies = list(dict.fromkeys(row["policy"] for row in rows))
     worlds = list(dict.fromkeys(row["world"] for row in rows))
@@ -450,7 +458,9 @@ def scores_chart(rows: list[Row], *, title: str | None = None, look: Look = PAPE
     )
 
 
-def timing_chart(rows: list[Row], policies: Sequence[str], *, look: Look = PAPER, width: int = 300) -> Any:
+def timing_chart(
+    rows: list[ChartRow], policies: Sequence[str], *, look: Look = PAPER_LOOK, width: int = 300
+) -> Any:
     """Nanoseconds per round: a mark per world and policy."""
     scales = policy_scales(policies, look, False)
     return (

@@ -17,7 +17,7 @@ from bothworlds.report.numbers.scores import RATIO_STEPS
 
 COLORS = ("#1558C0", "#B23A10", "#00A36E", "#A84E90", "#BF8B00", "#3499E5", "#1C1C24")
 DARK_COLORS = ("#6F86FF", "#DE5F28", "#3EE08C", "#DB7AA8", "#EBCB2A", "#74C4FF", "#F0F0F0")
-SHAPES = (
+MARKERS = (
     "circle",
     "square",
     "triangle-up",
@@ -28,10 +28,10 @@ SHAPES = (
     "triangle-left",
 )
 DASHES = ([1, 0], [7, 3], [2, 2], [7, 2, 2, 2])
-LOOKS = len(COLORS) * len(SHAPES)  # color, shape and dash repeat after so many
+LOOKS = len(COLORS) * len(MARKERS)  # color, shape and dash repeat after so many
 # from dark blue to yellow: the order can be read from lightness alone (cividis)
-ARMS = ("#00336F", "#39486B", "#575D6D", "#737475", "#918C76", "#B3A772", "#D6C263", "#FCE23F")
-REST = "#C9C9C9"
+ARM_COLORS = ("#00336F", "#39486B", "#575D6D", "#737475", "#918C76", "#B3A772", "#D6C263", "#FCE23F")
+OTHER_ARMS_COLOR = "#C9C9C9"
 # the ends and the middle of the ratio scale
 _LIGHT = ("#66ABDB", "#F1F1F1", "#F0803C")
 _DARK = ("#1666A0", "#33363B", "#A3470B")
@@ -53,8 +53,8 @@ class Look:
         return self.colors[index % len(self.colors)]
 
 
-PAPER = Look("#111111", "#555555", "#E3E3E3", "#FFFFFF", COLORS, "Liberation Sans, Arial, sans-serif")
-PAGE = Look(
+PAPER_LOOK = Look("#111111", "#555555", "#E3E3E3", "#FFFFFF", COLORS, "Liberation Sans, Arial, sans-serif")
+PAGE_LOOK = Look(
     "var(--ink)",
     "var(--muted)",
     "var(--grid)",
@@ -64,9 +64,9 @@ PAGE = Look(
 )
 
 
-def shape(index: int) -> str:
+def marker(index: int) -> str:
     """The marker of policy ``index``."""
-    return SHAPES[index % len(SHAPES)]
+    return MARKERS[index % len(MARKERS)]
 
 
 def dash(index: int) -> list[int]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bothworlds.report.numbers.frames import at_largest_horizon, swept
 from bothworlds.report.numbers.scores import Scorecard, ratio_names
 
-Row = dict[str, Any]
+ChartRow = dict[str, Any]
 CellColumns = dict[str, NDArray[Any]]
 
 
@@ -84,13 +84,13 @@ CURVE_COLUMNS = ("mean", "low", "high", "q05", "q95")
 
 def curve_rows(
     curves: Mapping[int, CellColumns], panel: Panel, policies: Sequence[str], *, points: int = 100
-) -> list[Row]:
+) -> list[ChartRow]:
     """Regret over time: ``policy``, ``round``, mean, band, quantiles; ``mark`` says where a marker stands.
 
     At most ``points`` checkpoints per policy. Markers are sparse and staggered from policy to policy, so
     that they do not hide one another. Checkpoints without regret (a log that ended) are left out.
     """
-    rows: list[Row] = []
+    rows: list[ChartRow] = []
     for policy, cell in panel.cells.items():
         if cell not in curves:
             continue  # a partial study
@@ -101,18 +101,18 @@ def curve_rows(
         offset = policies.index(policy) * 2 % every
         values = [columns[name][kept].tolist() for name in ("round", *CURVE_COLUMNS)]
         for i, numbers in enumerate(zip(*values, strict=True)):
-            row: Row = {"policy": policy}
+            row: ChartRow = {"policy": policy}
             row.update(zip(("round", *CURVE_COLUMNS), numbers, strict=True))
             row["mark"] = int(i % every == offset)
             rows.append(row)
     return rows
 
 
-def bound_rows(bounds: pd.DataFrame | None, panel: Panel, *, points: int = 40) -> list[Row]:
+def bound_rows(bounds: pd.DataFrame | None, panel: Panel, *, points: int = 40) -> list[ChartRow]:
     """Bounds of theory beside the curves: ``policy``, ``name``, ``round``, ``bound``."""
     if bounds is None:
         return []
-    rows: list[Row] = []
+    rows: list[ChartRow] = []
     for policy, cell in panel.cells.items():
         for name, frame in bounds[bounds["cell"] == cell].groupby("name", sort=False):
             finite = frame[np.isfinite(frame["bound"])].sort_values("round")
@@ -125,13 +125,13 @@ def bound_rows(bounds: pd.DataFrame | None, panel: Panel, *, points: int = 40) -
 BOX_COLUMNS = ("q05", "q25", "median", "q75", "q95")
 
 
-def final_rows(final: Mapping[int, CellColumns], panel: Panel, *, points: int = 64) -> list[Row]:
+def final_rows(final: Mapping[int, CellColumns], panel: Panel, *, points: int = 64) -> list[ChartRow]:
     """Final regret of the replications: a row per replication (``regret``) and one per policy with quantiles.
 
     With more than ``points`` replications, evenly spaced order statistics stand for all; the quantiles are
     those of all replications.
     """
-    rows: list[Row] = []
+    rows: list[ChartRow] = []
     for policy, cell in panel.cells.items():
         if cell not in final:
             continue
@@ -153,7 +153,7 @@ def probability_rows(
     optimal: Iterable[int] | None = None,
     most: int = 8,
     points: int = 60,
-) -> list[Row]:
+) -> list[ChartRow]:
     """Arm probabilities of one run: ``round``, ``arm`` (its name), ``order``, ``p``.
 
     Arms are ordered by gap where there are gaps, else by their average probability; optimal arms come first
@@ -178,14 +178,14 @@ def probability_rows(
     ]
 
 
-def pair_rows(pairs: pd.DataFrame, *, reference: str | None = None) -> list[Row]:
+def pair_rows(pairs: pd.DataFrame, *, reference: str | None = None) -> list[ChartRow]:
     """Differences of final regret on common random numbers in one world, in both directions.
 
     ``difference`` = regret of ``policy`` − regret of ``reference``, with its interval; ``wins`` is the share
     of replications in which ``policy`` had the smaller regret; ``p_value`` is corrected for the number of
     pairs of this world. Only pairs with ``reference`` if it is given.
     """
-    rows: list[Row] = []
+    rows: list[ChartRow] = []
     for pair in pairs.to_dict("records"):
         a, b, n = str(pair["policy_a"]), str(pair["policy_b"]), int(pair["replications"])
         difference, low, high = float(pair["difference"]), float(pair["low"]), float(pair["high"])
@@ -201,13 +201,13 @@ def pair_rows(pairs: pd.DataFrame, *, reference: str | None = None) -> list[Row]
     return rows
 
 
-def timing_rows(timing: pd.DataFrame) -> list[Row]:
+def timing_rows(timing: pd.DataFrame) -> list[ChartRow]:
     """Nanoseconds per round: a row per policy, environment and horizon."""
     names = ["policy", "environment", "horizon", "n_arms", "nanoseconds_per_round"]
     return [{str(k): v for k, v in row.items()} for row in timing[names].to_dict("records")]
 
 
-def score_rows(card: Scorecard) -> list[Row]:
+def score_rows(card: Scorecard) -> list[ChartRow]:
     """The scorecard: ``policy``, ``world``, ``score``, and the ``step`` of the ratio, by name; best first."""
     names = ratio_names()
     return [
@@ -223,7 +223,7 @@ class Sweep:
     """Regret against one swept setting: a view per world (or per policy family), a series per line."""
 
     setting: str  # "policy.beta", "environment.gap", "horizon"
-    rows: list[Row]  # view, series, value, mean, low, high
+    rows: list[ChartRow]  # view, series, value, mean, low, high
 
     def scale(self) -> Literal["linear", "log"]:
         """Log for positive values that span more than a factor of 20."""
@@ -249,10 +249,10 @@ def common_words(labels: Sequence[str]) -> str:
     return " ".join(word for word in labels[0].split() if word in shared).strip(" ,;()")
 
 
-def _without(settings: Any, name: str) -> Any:
+def _without_setting(settings: Any, name: str) -> Any:
     """The settings with every leaf of this name removed, however deep."""
     if isinstance(settings, dict):
-        return {key: _without(value, name) for key, value in settings.items() if key != name}
+        return {key: _without_setting(value, name) for key, value in settings.items() if key != name}
     return settings
 
 
@@ -263,7 +263,7 @@ def families(entries: Sequence[dict[str, Any]], name: str) -> dict[str, str]:
         if name in entry["swept"]:
             rest = {
                 "kind": entry["kind"],
-                "settings": _without(entry["settings"], name.rsplit(".", maxsplit=1)[-1]),
+                "settings": _without_setting(entry["settings"], name.rsplit(".", maxsplit=1)[-1]),
             }
             groups.setdefault(json.dumps(rest, sort_keys=True, default=str), []).append(entry["label"])
     found: dict[str, str] = {}
@@ -295,7 +295,7 @@ def find_sweeps(summary: pd.DataFrame, manifest: dict[str, Any]) -> list[Sweep]:
     return found
 
 
-def _sweep_row(side: str, value: float, record: dict[Any, Any], family: dict[str, str]) -> Row | None:
+def _sweep_row(side: str, value: float, record: dict[Any, Any], family: dict[str, str]) -> ChartRow | None:
     policy, environment, horizon = record["policy"], record["environment"], record["horizon"]
     if side == "policy":
         if policy not in family:

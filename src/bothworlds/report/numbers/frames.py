@@ -54,12 +54,12 @@ def cells(results: Results) -> pd.DataFrame:
     frame = pd.DataFrame(rows).astype({"optimal": "Int64"})
     for side, entries in (("policy", policies), ("environment", environments)):
         for name in dict.fromkeys(name for entry in entries for name in entry["swept"]):
-            values = [_plain(entries[cell[side]]["swept"].get(name)) for cell in manifest["cells"]]
+            values = [_swept_value(entries[cell[side]]["swept"].get(name)) for cell in manifest["cells"]]
             frame[f"{side}.{name}"] = pd.Series(values).infer_objects()
     return frame
 
 
-def _plain(value: Any) -> Any:
+def _swept_value(value: Any) -> Any:
     """A swept value as one entry of a column."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
 

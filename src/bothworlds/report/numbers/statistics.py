@@ -114,7 +114,7 @@ def mean_band(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 LAWS = ("bounded", "log T", "√T", "T")
 UNDECIDED = "undecided"
 DECISIVE = 0.95
-ROUNDING = 1e-9
+NEGLIGIBLE_GROWTH = 1e-9
 """Growth over the whole window by a smaller share of the regret is that of rounding errors in its mean."""
 WINDOW = 10
 """The late part of a curve: from T/10 to T."""
@@ -195,7 +195,7 @@ def _preferred(t: FloatArray, curves: FloatArray) -> IntArray:
     predicted = np.array([np.diff(values) for values in (-1.0 / np.sqrt(t), np.log(t), np.sqrt(t), t)])
     shares = predicted / predicted.sum(axis=1, keepdims=True)
     likelihood = np.einsum("lm,mb->lb", np.log(shares), np.diff(curves, axis=0))
-    grows = curves[-1] - curves[0] > ROUNDING * np.abs(curves[-1])
+    grows = curves[-1] - curves[0] > NEGLIGIBLE_GROWTH * np.abs(curves[-1])
     return np.where(grows, np.argmax(likelihood, axis=0), 0)
 
 

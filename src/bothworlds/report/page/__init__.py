@@ -24,7 +24,15 @@ from markupsafe import Markup
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural, some_are
 from bothworlds.report.charts.draw import VEGA_LITE, vega_config
-from bothworlds.report.charts.palette import COLORS, DARK_COLORS, PAGE, dash, ink_on, ratio_colors, shape
+from bothworlds.report.charts.palette import (
+    COLORS,
+    DARK_COLORS,
+    PAGE_LOOK,
+    dash,
+    ink_on,
+    marker,
+    ratio_colors,
+)
 from bothworlds.report.charts.rows import Panel, panels
 from bothworlds.report.folder import write_files
 from bothworlds.report.numbers.scores import (
@@ -37,7 +45,7 @@ from bothworlds.report.numbers.scores import (
 )
 from bothworlds.report.page.data import page_data
 from bothworlds.report.text.findings import findings
-from bothworlds.report.text.tables import LOG_ENDED, NOTHING, fixed, number
+from bothworlds.report.text.tables import LOG_ENDED, MISSING, format_fixed, format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -146,9 +154,9 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "fixed": fixed}
+    environment.filters |= {"number": format_number, "fixed": format_fixed}
     environment.tests["known"] = pd.notna
-    environment.globals |= {"color": PAGE.color, "dash": dash, "shape": shape}
+    environment.globals |= {"color": PAGE_LOOK.color, "dash": dash, "marker": marker}
     environment.policies["json.dumps_kwargs"] = {
         "ensure_ascii": False,
         "separators": (",", ":"),
@@ -319,22 +327,22 @@ def _extra_spec(chart: Any) -> dict[str, Any]:
     spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
     if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
         spec["width"] = "container"
-    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE))
+    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE_LOOK))
 
 
 def _command(manifest: dict[str, Any]) -> str:
     """The command of the last run."""
     last = manifest["runs"][-1] if manifest["runs"] else {}
-    return shlex.join(map(str, last.get("command") or [])) or NOTHING
+    return shlex.join(map(str, last.get("command") or [])) or MISSING
 
 
 def _methods(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """How to get these numbers again."""
     runs: list[dict[str, Any]] = manifest["runs"]
     last = runs[-1] if runs else {}
-    versions = [f"bothworlds {manifest['version']}", f"Python {last.get('python', NOTHING)}"]
+    versions = [f"bothworlds {manifest['version']}", f"Python {last.get('python', MISSING)}"]
     versions += [f"{name} {version}" for name, version in (last.get("packages") or {}).items()]
-    machines = dict.fromkeys(f"{run.get('cpu') or NOTHING}, {_cores(run)}" for run in runs)
+    machines = dict.fromkeys(f"{run.get('cpu') or MISSING}, {_cores(run)}" for run in runs)
     horizons = sorted({int(cell["horizon"]) for cell in manifest["cells"]})
     known = "known" if manifest.get("tell_horizon", True) else "unknown"
     return [
@@ -342,20 +350,20 @@ def _methods(manifest: dict[str, Any]) -> list[tuple[str, str]]:
         ("Replications", f"{manifest['replications']:,}, the same random numbers for every policy"),
         ("Horizon", f"{', '.join(f'{h:,}' for h in horizons)}, {known} to the policies"),
         ("Versions", ", ".join(versions)),
-        ("Commit", str(last.get("commit") or NOTHING)),
-        ("CPU", "; ".join(machines) or NOTHING),
-        ("Runs", "; ".join(map(_run, runs)) or NOTHING),
+        ("Commit", str(last.get("commit") or MISSING)),
+        ("CPU", "; ".join(machines) or MISSING),
+        ("Runs", "; ".join(map(_run_in_words, runs)) or MISSING),
         ("Fingerprint", str(manifest["fingerprint"])),
     ]
 
 
 def _cores(run: dict[str, Any]) -> str:
-    return counted(int(run["cores"]), "core") if run.get("cores") else NOTHING
+    return counted(int(run["cores"]), "core") if run.get("cores") else MISSING
 
 
-def _run(run: dict[str, Any]) -> str:
+def _run_in_words(run: dict[str, Any]) -> str:
     end = f"{run['seconds']:.1f} s" if run.get("seconds") is not None else "not finished"
-    started, executor, jobs = (run.get(key, NOTHING) for key in ("started", "executor", "jobs"))
+    started, executor, jobs = (run.get(key, MISSING) for key in ("started", "executor", "jobs"))
     return f"{started}, {executor} × {jobs}, {end}"
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bothworlds.report.charts import draw
-from bothworlds.report.charts.palette import LOOKS, PAGE, dash, shape
+from bothworlds.report.charts.palette import LOOKS, PAGE_LOOK, dash, marker
 from bothworlds.report.charts.rows import (
+    ChartRow,
     Panel,
-    Row,
     Sweep,
     bound_rows,
     by_cell,
@@ -34,16 +34,16 @@ MOST_POLICIES = 10  # switched on at first, when there are more
 MOST_PANELS = 12  # drawn at once
 
 
-def share(budget: int, among: int, least: int, most: int) -> int:
+def points_each(budget: int, among: int, least: int, most: int) -> int:
     """How many points each of ``among`` curves may have.
 
-    >>> share(48_000, 48, 24, 120), share(48_000, 1000, 24, 120)
+    >>> points_each(48_000, 48, 24, 120), points_each(48_000, 1000, 24, 120)
     (120, 48)
     """
     return max(least, min(most, budget // max(1, among)))
 
 
-def rounded(value: Any) -> Any:
+def four_digits(value: Any) -> Any:
     """Four significant digits; None for what JSON cannot say; integers and text as they are."""
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -53,10 +53,10 @@ def rounded(value: Any) -> Any:
     return value
 
 
-def packed(rows: Sequence[Row], names: dict[str, int]) -> dict[str, list[Any]]:
+def packed(rows: Sequence[ChartRow], names: dict[str, int]) -> dict[str, list[Any]]:
     """Rows as columns; policies by their number in ``names``."""
     keys = list(rows[0]) if rows else []
-    columns: dict[str, list[Any]] = {key: [rounded(row[key]) for row in rows] for key in keys}
+    columns: dict[str, list[Any]] = {key: [four_digits(row[key]) for row in rows] for key in keys}
     for key in ("policy", "reference"):
         if key in columns:
             columns[key] = [names[value] for value in columns[key]]
@@ -69,14 +69,14 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
     names = {policy: i for i, policy in enumerate(policies)}
     n_cells = len(study.cells)
     curves, final = by_cell(study.curves), by_cell(study.final)
-    points = share(CURVE_POINTS, n_cells, 24, 120)
-    dots = share(FINAL_POINTS, n_cells, 16, 100)
+    points = points_each(CURVE_POINTS, n_cells, 24, 120)
+    dots = points_each(FINAL_POINTS, n_cells, 16, 100)
     swept = find_sweeps(study.summary, study.manifest)
     order = [names[str(policy)] for policy in study.ranking["policy"]]
     overview = [panel.number for panel in here if panel.largest]
     return {
         "policies": policies,
-        "looks": [[PAGE.color(i), dash(i), shape(i)] for i in range(LOOKS)],
+        "looks": [[PAGE_LOOK.color(i), dash(i), marker(i)] for i in range(LOOKS)],
         "shown": order[:MOST_POLICIES] if len(policies) > MOST_POLICIES else list(range(len(policies))),
         "order": order,
         "best": MOST_POLICIES,
@@ -89,7 +89,7 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
         "probabilities": _probabilities(study, here, names),
         "sweeps": [_sweep(sweep) for sweep in swept],
         "specs": _specs(policies, bounds is not None, swept),
-        "config": draw.vega_config(PAGE),
+        "config": draw.vega_config(PAGE_LOOK),
         "steps": {"finals": draw.FINALS_STEP, "pairs": draw.PAIRS_STEP},
     }
 
@@ -102,7 +102,7 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
         spec.pop("config", None)
         return spec
 
-    page: dict[str, Any] = {"look": PAGE, "width": None}
+    page: dict[str, Any] = {"look": PAGE_LOOK, "width": None}
     curves = draw.curves_chart(
         "rows", policies, bounds="bounds" if bounds else None, x="linear", height=260, legend=False, **page
     )
@@ -125,7 +125,7 @@ def _pairs(study: Study, panels: Sequence[Panel], names: dict[str, int]) -> list
     worlds = by_world(pairs)
     found = []
     for panel in panels:
-        rows: list[Row] = []
+        rows: list[ChartRow] = []
         if (panel.environment, panel.horizon) in worlds:
             best = None
             if 2 * len(pairs) > PAIR_ROWS:
@@ -139,7 +139,7 @@ def _probabilities(study: Study, panels: Sequence[Panel], names: dict[str, int])
     """For each run: rounds, arms, and a row of thousandths per arm. Keyed "panel-policy"."""
     n_cells = len(study.cells)
     most = 8
-    points = share(PROBABILITY_NUMBERS // most, n_cells, 16, 60)
+    points = points_each(PROBABILITY_NUMBERS // most, n_cells, 16, 60)
     cells = {cell["cell"]: cell for cell in study.manifest["cells"]}
     played = set(study.summary["cell"])
     found: dict[str, Any] = {}
@@ -173,7 +173,7 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
             "title": view,
             "rows": {
                 key: [
-                    index[row[key]] if key == "series" else rounded(row[key])
+                    index[row[key]] if key == "series" else four_digits(row[key])
                     for row in sweep.rows
                     if row["view"] == view
                 ]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bothworlds._words import counted
 from bothworlds.report.numbers.frames import at_largest_horizon
-from bothworlds.report.text.tables import number
+from bothworlds.report.text.tables import format_number
 
 
 @dataclass(frozen=True)
@@ -83,5 +83,5 @@ def _failure(scores: pd.DataFrame) -> str | None:
     worst: dict[Any, Any] = finite.sort_values("ratio", kind="stable").iloc[-1].to_dict()
     return (
         f"The largest failure: {worst['policy']} in “{worst['environment']}”, "
-        f"{number(float(worst['ratio']))}× the best."
+        f"{format_number(float(worst['ratio']))}× the best."
     )

@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 
 # --- numbers: few digits, thousands apart, a true minus sign ----------------------------------------------
 
-NOTHING = "–"  # where there is no number
+MISSING = "–"  # where there is no number
 
 
-def fixed(value: float, places: int) -> str:
+def format_fixed(value: float, places: int) -> str:
     """A number with so many decimals.
 
     Examples
     --------
-    >>> fixed(-12345.678, 1), fixed(-0.001, 2)
+    >>> format_fixed(-12345.678, 1), format_fixed(-0.001, 2)
     ('−12,345.7', '0.00')
     """
     text = f"{abs(value):,.{places}f}"
     return f"−{text}" if value < 0.0 and text.strip("0.,") else text
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def format_number(value: float | None, digits: int = 3) -> str:
     """A number with so many significant digits, whole ones in full, without exponent for ordinary sizes.
 
     Examples
     --------
-    >>> number(0.012345), number(3.14159), number(99.97), number(12345.6), number(-2.5e-9)
-    ('0.0123', '3.14', '100', '12,346', '−2.5e-09')
-    >>> number(-0.0), number(None), number(float("nan")), number(float("-inf"))
-    ('0', '–', '–', '−∞')
+    >>> [format_number(x) for x in (0.012345, 3.14159, 99.97, 12345.6, -2.5e-9)]
+    ['0.0123', '3.14', '100', '12,346', '−2.5e-09']
+    >>> [format_number(x) for x in (-0.0, None, float("nan"), float("-inf"))]
+    ['0', '–', '–', '−∞']
     """
     if value is None or math.isnan(value):
-        return NOTHING
+        return MISSING
     if math.isinf(value):
         return "∞" if value > 0.0 else "−∞"
     if value == 0.0:
@@ -51,7 +51,7 @@ def number(value: float | None, digits: int = 3) -> str:
     size = int(f"{value:.{digits - 1}e}".partition("e")[2])  # after rounding: 99.97 is 100
     if size < -4 or size > 8:
         return f"{value:.{digits}g}".replace("-", "−", int(value < 0.0))
-    return fixed(value, max(0, digits - 1 - size))
+    return format_fixed(value, max(0, digits - 1 - size))
 
 
 def plus_minus(mean: float, low: float, high: float) -> str:
@@ -64,27 +64,29 @@ def plus_minus(mean: float, low: float, high: float) -> str:
     """
     half = (high - low) / 2.0
     if math.isnan(mean) or math.isnan(half) or half <= 0.0:
-        return number(mean)
+        return format_number(mean)
     places = min(12, max(0, 1 - math.floor(math.log10(half))))
-    return f"{fixed(mean, places)} ± {fixed(half, places)}"
+    return f"{format_fixed(mean, places)} ± {format_fixed(half, places)}"
 
 
-def interval(value: float, low: float, high: float) -> str:
+def with_interval(value: float, low: float, high: float) -> str:
     """An estimate and its interval, two decimals.
 
     Examples
     --------
-    >>> interval(0.5, -0.42, 0.61), interval(0.5, float("nan"), float("nan")), interval(*[float("nan")] * 3)
+    >>> nan = float("nan")
+    >>> with_interval(0.5, -0.42, 0.61), with_interval(0.5, nan, nan), with_interval(nan, nan, nan)
     ('0.50 [−0.42, 0.61]', '0.50', '–')
     """
     if math.isnan(value):
-        return NOTHING
-    return fixed(value, 2) if math.isnan(low) else f"{fixed(value, 2)} [{fixed(low, 2)}, {fixed(high, 2)}]"
+        return MISSING
+    middle, *ends = (format_fixed(x, 2) for x in (value, low, high))
+    return middle if math.isnan(low) else f"{middle} [{', '.join(ends)}]"
 
 
-def p_value(value: float) -> str:
+def format_p_value(value: float) -> str:
     """A p-value; below one in a thousand only that."""
-    return "< 0.001" if value < 0.001 else number(value, 2)
+    return "< 0.001" if value < 0.001 else format_number(value, 2)
 
 
 # --- tables -----------------------------------------------------------------------------------------------
@@ -115,18 +117,18 @@ def _final_regret(row: FrameRow) -> str:
 def _agreement(row: FrameRow) -> str:
     """The share of resamples that prefer the most frequent law."""
     weights = [row[name] for name in LAW_WEIGHTS]
-    return NOTHING if math.isnan(weights[0]) else f"{math.floor(100 * max(weights))}%"
+    return MISSING if math.isnan(weights[0]) else f"{math.floor(100 * max(weights))}%"
 
 
 def _exponent(row: FrameRow) -> str:
-    return interval(row["exponent"], row["exponent_low"], row["exponent_high"])
+    return with_interval(row["exponent"], row["exponent_low"], row["exponent_high"])
 
 
 Column = tuple[str, bool, Callable[[FrameRow], str]]  # header, is it a number, entry
-ENVIRONMENT: Column = ("environment", False, lambda row: str(row["environment"]))
-HORIZON: Column = ("horizon", True, lambda row: f"{row['horizon']:,}")
-POLICY: Column = ("policy", False, lambda row: str(row["policy"]))
-WHERE = (ENVIRONMENT, HORIZON, POLICY)
+ENVIRONMENT_COLUMN: Column = ("environment", False, lambda row: str(row["environment"]))
+HORIZON_COLUMN: Column = ("horizon", True, lambda row: f"{row['horizon']:,}")
+POLICY_COLUMN: Column = ("policy", False, lambda row: str(row["policy"]))
+CELL_COLUMNS = (ENVIRONMENT_COLUMN, HORIZON_COLUMN, POLICY_COLUMN)
 GROWTH_COLUMNS: tuple[Column, ...] = (
     ("law", False, lambda row: row["law"]),
     ("agreement", True, _agreement),
@@ -135,51 +137,56 @@ GROWTH_COLUMNS: tuple[Column, ...] = (
 TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
     "cells": (
         ("cell", True, lambda row: f"{row['cell']}"),
-        *WHERE,
+        *CELL_COLUMNS,
         ("arms", True, lambda row: f"{row['n_arms']}"),
         ("world", False, lambda row: row["world"]),
-        ("optimal arms", True, lambda row: NOTHING if pd.isna(row["optimal"]) else f"{row['optimal']}"),
+        ("optimal arms", True, lambda row: MISSING if pd.isna(row["optimal"]) else f"{row['optimal']}"),
         ("replications", True, lambda row: f"{row['replications']}"),
     ),
     "summary": (
-        *WHERE,
+        *CELL_COLUMNS,
         ("mean regret ± 95%", True, _final_regret),
-        ("median", True, lambda row: number(row["median"])),
-        ("5%", True, lambda row: number(row["q05"])),
-        ("95%", True, lambda row: number(row["q95"])),
-        ("worst", True, lambda row: number(row["worst"])),
+        ("median", True, lambda row: format_number(row["median"])),
+        ("5%", True, lambda row: format_number(row["q05"])),
+        ("95%", True, lambda row: format_number(row["q95"])),
+        ("worst", True, lambda row: format_number(row["worst"])),
         ("replications", True, lambda row: f"{row['replications']}"),
     ),
-    "growth": (*WHERE, *GROWTH_COLUMNS),
-    "scaling": (ENVIRONMENT, POLICY, ("horizons", True, lambda row: f"{row['horizons']}"), *GROWTH_COLUMNS),
+    "growth": (*CELL_COLUMNS, *GROWTH_COLUMNS),
+    "scaling": (
+        ENVIRONMENT_COLUMN,
+        POLICY_COLUMN,
+        ("horizons", True, lambda row: f"{row['horizons']}"),
+        *GROWTH_COLUMNS,
+    ),
     "pairs": (
-        ENVIRONMENT,
-        HORIZON,
+        ENVIRONMENT_COLUMN,
+        HORIZON_COLUMN,
         ("policy a", False, lambda row: row["policy_a"]),
         ("policy b", False, lambda row: row["policy_b"]),
         ("regret a − b ± 95%", True, lambda row: plus_minus(row["difference"], row["low"], row["high"])),
-        ("p (Holm)", True, lambda row: p_value(row["p_holm"])),
+        ("p (Holm)", True, lambda row: format_p_value(row["p_holm"])),
         ("a wins", True, lambda row: f"{row['wins']}/{row['replications']}"),
     ),
     "scores": (
-        *WHERE,
-        ("score", True, lambda row: number(row["score"])),
+        *CELL_COLUMNS,
+        ("score", True, lambda row: format_number(row["score"])),
         ("kind", False, lambda row: row["kind"]),
-        ("ratio to best", True, lambda row: number(row["ratio"])),
+        ("ratio to best", True, lambda row: format_number(row["ratio"])),
     ),
     "ranking": (
-        POLICY,
-        ("geometric mean", True, lambda row: number(row["geometric_mean"])),
-        ("worst", True, lambda row: number(row["worst"])),
+        POLICY_COLUMN,
+        ("geometric mean", True, lambda row: format_number(row["geometric_mean"])),
+        ("worst", True, lambda row: format_number(row["worst"])),
         ("worst environment", False, lambda row: row["worst_environment"]),
         ("environments", True, lambda row: f"{row['environments']}"),
     ),
     "timing": (
-        *WHERE,
+        *CELL_COLUMNS,
         ("arms", True, lambda row: f"{row['n_arms']}"),
         ("rounds", True, lambda row: f"{row['rounds']:,}"),
-        ("seconds", True, lambda row: number(row["seconds"])),
-        ("ns per round", True, lambda row: number(row["nanoseconds_per_round"])),
+        ("seconds", True, lambda row: format_number(row["seconds"])),
+        ("ns per round", True, lambda row: format_number(row["nanoseconds_per_round"])),
     ),
 }
 TITLES = {
@@ -252,12 +259,12 @@ def scorecard_table(study: Study) -> TextTable:
         for j, environment in enumerate(environments, start=1):
             entry = card.entries.get((policy, environment))
             mark, styles[i, j] = mark_and_style(math.nan if entry is None else entry.ratio)
-            text = NOTHING if entry is None else number(entry.score)
+            text = MISSING if entry is None else format_number(entry.score)
             cells.append(LOG_ENDED if entry is not None and entry.ended else f"{text} {mark}")
         overall = [ratios.get(policy, math.nan) for ratios in (card.geometric_mean, card.worst)]
         for j, ratio in enumerate(overall, start=len(cells)):
             styles[i, j] = mark_and_style(ratio)[1]
-        rows.append((*cells, *map(number, overall)))
+        rows.append((*cells, *map(format_number, overall)))
     heads = [f"{name}*" if card.kinds.get(name) == MINIMAX_SCORE else name for name in environments]
     header = ("policy", *heads, "geometric mean", "worst")
     numbers = (False, *[True] * (len(header) - 1))
