@@ -195,7 +195,7 @@ def test_values_on_hover(page):
     assert float(told["95% from"]) <= float(told["mean regret"]) <= float(told["95% to"])
 
 
-def test_a_saved_chart_has_its_colours(page):
+def test_a_saved_chart_has_its_colors(page):
     with page.expect_download() as download:
         page.click("#curves figure button >> nth=0")
     saved = download.value

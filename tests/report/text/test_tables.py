@@ -90,6 +90,7 @@ def test_text_has_a_mean_with_the_half_width_of_its_band(study):
 def test_digits():
     assert tables.format_number(0.0) == "0"
     assert tables.format_number(-0.5) == "−0.500"
+    assert (tables.format_number(float("inf")), tables.format_number(-1234.5)) == ("∞", "−1,234")
     assert tables.format_number(1e-7) == "1e-07"
     assert tables.format_number(123456789012.0) == "1.23e+11"
     assert tables.plus_minus(3.0, 3.0, 3.0) == "3.00"
