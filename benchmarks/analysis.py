@@ -14,15 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from bothworlds.report import growth
-from bothworlds.report.bands import mean_band
+from bothworlds.report.numbers.statistics import UNDECIDED, fit_growth, last_decade, mean_band
 from bothworlds.report.study import Study
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from lab_store import LAWS, many, write_store
 
 ROUNDS = np.unique(np.geomspace(1, 100_000, 100).round().astype(np.int64))
-LATE = growth.late(ROUNDS)
+LATE = last_decade(ROUNDS)
 
 
 def coverage() -> None:
@@ -65,9 +64,9 @@ def laws() -> None:
             ("bounded", 1.0, 1.0),
         ):
             found = Counter(
-                growth.fit(ROUNDS[LATE], curves(law, scale, walk, n, seed)).law for seed in range(200)
+                fit_growth(ROUNDS[LATE], curves(law, scale, walk, n, seed)).law for seed in range(200)
             )
-            right, undecided = found[law] / 200, found[growth.UNDECIDED] / 200
+            right, undecided = found[law] / 200, found[UNDECIDED] / 200
             name = f"{scale:g} × {law}" + (f" + random walk of {walk:g}" if walk else "")
             print(
                 f"{n:>14}  {name:<34}  {right:>7.1%}  {abs(1 - right - undecided):>7.1%}  {undecided:>9.1%}"

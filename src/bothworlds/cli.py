@@ -172,7 +172,7 @@ def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
-    from bothworlds.report.figures import write_figures  # noqa: PLC0415
+    from bothworlds.report.charts import write_figures  # noqa: PLC0415
     from bothworlds.report.page import write_report  # noqa: PLC0415
     from bothworlds.report.theory import bounds, regret_section  # noqa: PLC0415
 

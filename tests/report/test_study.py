@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report import bands, frames
+from bothworlds.report.numbers import frames, statistics
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, STANDARD, WORLDS, FakeStudy, draw, many, marks_of, write_store
 
@@ -82,9 +82,9 @@ def test_a_band_is_scipys_percentile_bootstrap(study):
     theirs = stats.bootstrap(
         (regret,),
         np.mean,
-        n_resamples=bands.RESAMPLES,
+        n_resamples=statistics.RESAMPLES,
         method="percentile",
-        rng=np.random.default_rng(bands.SEED),
+        rng=np.random.default_rng(statistics.SEED),
     ).confidence_interval
     mine = study.curves.query("cell == 3")
     np.testing.assert_allclose(mine["low"], theirs.low, rtol=1e-12)
@@ -95,7 +95,7 @@ def test_a_band_is_scipys_percentile_bootstrap(study):
 def test_a_band_covers_about_as_often_as_it_says(n, least, most):
     """Skewed values with mean 1, 2000 times: somewhat less than 95% for few replications, as documented."""
     values = np.random.default_rng(4).gamma(4.0, 0.25, size=(n, 2000))
-    low, high = bands.mean_band(values)
+    low, high = statistics.mean_band(values)
     assert least < np.mean((low < 1.0) & (high > 1.0)) < most
 
 

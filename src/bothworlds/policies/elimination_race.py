@@ -69,8 +69,9 @@ class EliminationRace(Policy, name="elimination-race"):
     Examples
     --------
     >>> import bothworlds as bw
-    >>> bw.replay(bw.EliminationRace(), n_arms=2, horizon=1000, arms=[0, 1], losses=[1.0, 0.0], seed=3).p.shape
-    (3, 2)
+    >>> bandit = bw.Bandit(2, bw.EliminationRace(), horizon=1000)
+    >>> bandit.pull()  # all layers begin with the first arm
+    Pull(round=1, arm=0, observe=0, probability=1)
 
     References
     ----------

@@ -1,1 +1,5 @@
-"""Reports of a study: numbers first, then tables, charts and one page. Needs the extra ``lab``."""
+"""Reports of a study, from the folder that ``bothworlds run`` wrote. Needs the extra ``lab``.
+
+``study`` is the way in. Numbers come first (``numbers``), then what is made of them: ``text`` (tables and
+sentences), ``charts``, and one HTML ``page``.
+"""

@@ -12,18 +12,24 @@ import numpy as np
 import pandas as pd
 from rich.console import RenderableType
 
-from bothworlds import _check, statefile
+from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report import frames
-from bothworlds.report.formats import FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
-from bothworlds.report.reading import Contents, Runs, again, read, read_probabilities
-from bothworlds.report.shown import TITLES, shown
-from bothworlds.report.writing import writing
+from bothworlds.report.folder import (
+    Results,
+    Runs,
+    read_probabilities,
+    read_results,
+    resume_command,
+    write_files,
+)
+from bothworlds.report.numbers import frames, scores
+from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
+from bothworlds.report.text.tables import TITLES, text_table
 
-SHOWN = tuple(TITLES)
-TABLES = (*SHOWN, "final", "curves")
+TEXT_TABLES = tuple(TITLES)
+ALL_TABLES = (*TEXT_TABLES, "final", "curves")
 ENDINGS = {"csv": "csv", "tex": "latex", "md": "markdown"}
 
 
@@ -39,10 +45,10 @@ class Study:
     would be one of a chosen few. Tables then say "log ended".
     """
 
-    def __init__(self, path: Path, contents: Contents) -> None:
+    def __init__(self, path: Path, results: Results) -> None:
         self.path = path
         """The folder."""
-        self._contents = contents
+        self._results = results
         self._frames: dict[str, pd.DataFrame] = {}
 
     @classmethod
@@ -55,12 +61,12 @@ class Study:
             If it is not such a folder, holds no result yet, or a chunk is damaged.
         """
         folder = Path(path)
-        return cls(folder, read(folder))
+        return cls(folder, read_results(folder))
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What was run, and how: the content of ``manifest.json``."""
-        return self._contents.manifest
+        return self._results.manifest
 
     @property
     def title(self) -> str:
@@ -68,22 +74,27 @@ class Study:
         return str(self.manifest["title"])
 
     @property
+    def policies(self) -> list[str]:
+        """The labels of the policies, in the order of the experiment file."""
+        return [str(entry["label"]) for entry in self.manifest["policies"]]
+
+    @property
     def progress(self) -> float:
         """The share of the planned rounds that the store has: 1.0 when complete."""
         rounds = [cell["horizon"] for cell in self.manifest["cells"]]
         planned = sum(rounds) * self.manifest["replications"]
-        done = sum(rounds[job.cell] * (job.stop - job.first) for job in self._contents.seconds)
+        done = sum(rounds[job.cell] * (job.stop - job.first) for job in self._results.seconds)
         return float(done / planned)
 
     @property
     def complete(self) -> bool:
         """Whether every planned replication is there."""
-        return len(self._contents.seconds) == sum(map(len, self.manifest["chunks"]))
+        return len(self._results.seconds) == sum(map(len, self.manifest["chunks"]))
 
     @property
     def status(self) -> str:
         """How much of the study is there, in words."""
-        done = sum(job.stop - job.first for job in self._contents.seconds)
+        done = sum(job.stop - job.first for job in self._results.seconds)
         planned = len(self.manifest["cells"]) * self.manifest["replications"]
         percent = "100" if self.complete else f"{min(99, math.floor(100 * self.progress))}"
         return f"{percent}% of the rounds, {done:,} of {counted(planned, 'replication')}"
@@ -100,17 +111,17 @@ class Study:
         ``world`` is "fixed gaps" or "no fixed gaps", which decides how it is scored; ``optimal`` is the
         number of optimal arms, where there are gaps.
         """
-        return self._frame("cells", lambda: frames.cells(self._contents))
+        return self._frame("cells", lambda: frames.cells(self._results))
 
     @property
     def final(self) -> pd.DataFrame:
         """Regret, ``clean_regret`` and loss of every replication at the last checkpoint."""
-        return self._frame("final", lambda: frames.final(self._contents, self.cells))
+        return self._frame("final", lambda: frames.final(self._results, self.cells))
 
     @property
     def curves(self) -> pd.DataFrame:
         """Mean regret over time with its 95% bootstrap band, quantiles, and the worst replication."""
-        return self._frame("curves", lambda: frames.curves(self._contents, self.cells))
+        return self._frame("curves", lambda: frames.curves(self._results, self.cells))
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -118,55 +129,56 @@ class Study:
 
         ``ended`` counts the replications whose log ended before the horizon.
         """
-        return self._frame("summary", lambda: frames.summary(self._contents, self.cells, self.curves))
+        return self._frame("summary", lambda: frames.summary(self._results, self.cells, self.curves))
 
     @property
     def growth(self) -> pd.DataFrame:
-        """How regret grows over the last decade of each run; see :mod:`bothworlds.report.growth`."""
-        return self._frame("growth", lambda: frames.growth(self._contents, self.cells))
+        """How regret grows over the last decade of runs; see :mod:`bothworlds.report.numbers.statistics`."""
+        return self._frame("growth", lambda: frames.growth(self._results, self.cells))
 
     @property
     def scaling(self) -> pd.DataFrame:
         """How final regret grows from horizon to horizon, where the study has several."""
-        return self._frame("scaling", lambda: frames.scaling(self._contents, self.cells))
+        return self._frame("scaling", lambda: frames.scaling(self._results, self.cells))
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """Policies two by two, replication by replication; see :mod:`bothworlds.report.pairs`.
+        """Policies two by two, replication by replication; see :mod:`bothworlds.report.numbers.statistics`.
 
         ``difference`` is the mean of regret a − regret b; ``wins`` counts the replications in which a has
         less.
         """
-        return self._frame("pairs", lambda: frames.pairs(self._contents, self.cells))
+        return self._frame("pairs", lambda: frames.pairs(self._results, self.cells))
 
     @property
     def scores(self) -> pd.DataFrame:
-        """Score of every cell, and ratio to the best of its world; see :mod:`bothworlds.report.scores`."""
-        return self._frame("scores", lambda: frames.scores(self.cells, self.summary))
+        """Score of each cell, ratio to the best of its world; see :mod:`bothworlds.report.numbers.scores`."""
+        return self._frame("scores", lambda: scores.scores(self.cells, self.summary))
 
     @property
     def ranking(self) -> pd.DataFrame:
         """Policies by the geometric mean of their ratios over environments (largest horizon), best first."""
-        return self._frame("ranking", lambda: frames.ranking(self.scores))
+        return self._frame("ranking", lambda: scores.ranking(self.scores))
 
     @property
     def scorecard(self) -> pd.DataFrame:
         """Policies, best first, × environments: scores at the largest horizon."""
-        return self._frame("scorecard", lambda: frames.scorecard(self.cells, self.scores, self.ranking))
+        return self._frame("scorecard", lambda: scores.scorecard(self).frame())
 
     @property
     def timing(self) -> pd.DataFrame:
         """Seconds in kernels, and nanoseconds per round. Depends on the machine."""
-        return self._frame("timing", lambda: frames.timing(self._contents, self.cells))
+        return self._frame("timing", lambda: frames.timing(self._results, self.cells))
 
     def runs(self, cell: int) -> Runs:
         """All replications of a cell: rounds, and regret as replications × checkpoints."""
         number = self._cell(cell)
-        if number not in self._contents.runs:
+        if number not in self._results.runs:
             raise StoreError(
-                f"{self.path} has no results of cell {number} yet; complete the study with {again(self.path)}"
+                f"{self.path} has no results of cell {number} yet; "
+                f"complete the study with {resume_command(self.path)}"
             )
-        return self._contents.runs[number]
+        return self._results.runs[number]
 
     def probabilities(self, cell: int) -> pd.DataFrame:
         """The distribution over arms after each checkpoint of replication 0: round, arm, probability.
@@ -174,7 +186,7 @@ class Study:
         Without rows where the study did not record it.
         """
         self.runs(cell)
-        files = self._contents.files.items()
+        files = self._results.files.items()
         path = next((path for job, path in files if job.cell == cell and job.first == 0), None)
         rounds: IntArray = np.empty(0, dtype=np.int64)
         p: FloatArray = np.empty((0, 0))
@@ -200,17 +212,17 @@ class Study:
             ``"text"``, ``"markdown"`` and ``"latex"`` (a tabular with the rules of booktabs) are for
             readers, with few digits; ``"csv"`` has all columns and all digits.
         """
-        _check.one_of("format", format, FORMATS)
-        _check.one_of("name", name, TABLES if format == "csv" else SHOWN)
+        _check.one_of("format", format, TABLE_FORMATS)
+        _check.one_of("name", name, ALL_TABLES if format == "csv" else TEXT_TABLES)
         if format == "csv":
             frame = getattr(self, name)
             return as_csv(frame.reset_index() if name == "scorecard" else frame)
-        return {"text": as_text, "markdown": as_markdown, "latex": as_latex}[format](shown(self, name))
+        return {"text": as_text, "markdown": as_markdown, "latex": as_latex}[format](text_table(self, name))
 
     def rich(self, name: str = "scorecard") -> RenderableType:
-        """A table for a terminal: ``rich.print(study.rich())``. Colours say no more than the marks do."""
-        _check.one_of("name", name, SHOWN)
-        return as_rich(shown(self, name))
+        """A table for a terminal: ``rich.print(study.rich())``. Colors say no more than the marks do."""
+        _check.one_of("name", name, TEXT_TABLES)
+        return as_rich(text_table(self, name))
 
     def write_tables(self, folder: str | PathLike[str] | None = None) -> list[Path]:
         """Write all tables as CSV, LaTeX and Markdown, each whole or not at all.
@@ -226,16 +238,13 @@ class Study:
             The files written.
         """
         target = self.path / "tables" if folder is None else Path(folder)
-        written = []
-        with writing("tables", target):
-            target.mkdir(parents=True, exist_ok=True)
-            for name in TABLES:
-                for ending, form in ENDINGS.items():
-                    if form == "csv" or name in SHOWN:
-                        path = target / f"{name}.{ending}"
-                        statefile.write_bytes(path, self.table(name, format=form).encode())
-                        written.append(path)
-        return written
+        files = (
+            (f"{name}.{ending}", self.table(name, format=form).encode())
+            for name in ALL_TABLES
+            for ending, form in ENDINGS.items()
+            if form == "csv" or name in TEXT_TABLES
+        )
+        return write_files("tables", target, files)
 
     def _cell(self, cell: int) -> int:
         number, last = _check.integer("cell", cell, at_least=0), len(self.manifest["cells"]) - 1

@@ -10,15 +10,16 @@ import pandas as pd
 
 from bothworlds import environments, policies
 from bothworlds.errors import BothworldsError
-from bothworlds.report.charts.info import evenly
-from bothworlds.report.palette import PAGE
-from bothworlds.report.sections import Section
+from bothworlds.report.charts.palette import PAGE_LOOK
+from bothworlds.report.charts.rows import evenly
+from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.page import Section
 from bothworlds.report.study import Study
 from bothworlds.theory import account_run, bound_curve, where_did_the_regret_go
 
-POINTS = 40  # of a bound's curve
-IID = ("bernoulli", "beta", "truncated-normal", "discrete", "minimax")
-COLUMNS = ["cell", "round", "bound", "name"]
+BOUND_POINTS = 40  # of a bound's curve
+IID_KINDS = ("bernoulli", "beta", "truncated-normal", "discrete", "minimax")
+BOUND_COLUMNS = ["cell", "round", "bound", "name"]
 
 
 def bounds(study: Study) -> pd.DataFrame | None:
@@ -48,17 +49,17 @@ def bounds(study: Study) -> pd.DataFrame | None:
             )
         except BothworldsError:
             continue  # nothing is stated about this policy here
-        fits = [row for row in curve if world["kind"] in IID or "iid" not in row["assumes"]]
-        rows += [{"cell": cell["cell"], **row} for row in _thinned(fits)]
-    return pd.DataFrame(rows, columns=COLUMNS) if rows else None
+        fits = [row for row in curve if world["kind"] in IID_KINDS or "iid" not in row["assumes"]]
+        rows += [{"cell": cell["cell"], **row} for row in _smallest_explicit(fits)]
+    return pd.DataFrame(rows, columns=BOUND_COLUMNS) if rows else None
 
 
 def _rounds(horizon: int, n_arms: int) -> list[int]:
     marks = sorted({round(n_arms * (horizon / n_arms) ** (k / 200)) for k in range(201)})
-    return [marks[i] for i in evenly(len(marks), POINTS)]
+    return [marks[i] for i in evenly(len(marks), BOUND_POINTS)]
 
 
-def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _smallest_explicit(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One explicit bound, the smallest in each round; all those up to a constant."""
     explicit: dict[int, list[float]] = defaultdict(list)
     others = []
@@ -66,22 +67,22 @@ def _thinned(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if row["explicit"]:
             explicit[row["round"]].append(row["bound"])
         else:
-            others.append({key: row[key] for key in COLUMNS[1:]})
+            others.append({key: row[key] for key in BOUND_COLUMNS[1:]})
     smallest = [{"round": t, "bound": min(values), "name": "proved"} for t, values in explicit.items()]
     return smallest + others
 
 
 # --- where did the regret go? ---------------------------------------------------------------------------
 
-LONGEST = 4_000_000  # rounds times arms of a run that is taken apart: 100 MB
-PARTS = {
+LARGEST_RUN = 4_000_000  # rounds times arms of a run that is taken apart: 100 MB
+PART_NAMES = {
     "stability": "suboptimal arms: stability",
     "penalty": "suboptimal arms: penalty",
     "optimal": "optimal arms (never above 0 in theory)",
     "residual": "residual",
     "preprocessing": "preprocessing",
 }
-TEXT = """
+ABOUT_PARTS = """
 The estimated regret of one run of each policy, split as in the paper's proof: what keeping suboptimal
 arms stable costs, what their growing rates cost, the optimal arms (which the paper shows to cost
 nothing), the residual of moving weight between the two groups, and the preprocessing of the comparator.
@@ -98,12 +99,12 @@ def parts_of_runs(study: Study) -> pd.DataFrame:
     It is played again, with the seed of the study, so it is the same run to the bit.
     """
     manifest = study.manifest
-    longest = max(cell["horizon"] for cell in manifest["cells"])
     frames = []
-    for cell in manifest["cells"]:
+    for number in at_largest_horizon(study.cells)["cell"]:
+        cell = manifest["cells"][number]
         player, world = manifest["policies"][cell["policy"]], manifest["environments"][cell["environment"]]
         optimal = cell["optimal"]
-        if cell["horizon"] != longest or longest * cell["n_arms"] > LONGEST or not optimal:
+        if cell["horizon"] * cell["n_arms"] > LARGEST_RUN or not optimal:
             continue
         try:
             taken = account_run(
@@ -134,22 +135,24 @@ def regret_section(study: Study) -> Section | None:
     last = frame[frame["round"] == frame.groupby("cell")["round"].transform("max")]
     table = last.pivot_table(
         index=["environment", "policy"], columns="part", values="regret", sort=False
-    ).reset_index()[["environment", "policy", *PARTS]]
-    table["sum"] = table[list(PARTS)].sum(axis=1)
+    ).reset_index()[["environment", "policy", *PART_NAMES]]
+    table["sum"] = table[list(PART_NAMES)].sum(axis=1)
     caption = "The parts at the end of the run."
-    return Section("Where did the regret go?", TEXT, charts=charts, tables=[(caption, table)])
+    return Section("Where did the regret go?", ABOUT_PARTS, charts=charts, tables=[(caption, table)])
 
 
 def _stacked(frame: pd.DataFrame) -> Any:
     rows = [
-        {"policy": row.policy, "round": row.round, "part": PARTS[str(row.part)], "regret": row.regret}
+        {"policy": row.policy, "round": row.round, "part": PART_NAMES[str(row.part)], "regret": row.regret}
         for row in frame.itertuples()
     ]
-    colours = alt.Scale(domain=list(PARTS.values()), range=[PAGE.colour(i) for i in range(len(PARTS))])
+    colors = alt.Scale(
+        domain=list(PART_NAMES.values()), range=[PAGE_LOOK.color(i) for i in range(len(PART_NAMES))]
+    )
     areas = alt.Chart(alt.InlineData(values=rows)).mark_area(opacity=0.85)
     return areas.encode(
         x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s")),
         y=alt.Y("regret:Q", title="estimated regret", stack="zero"),
-        color=alt.Color("part:N", title=None, scale=colours, legend=alt.Legend(orient="bottom", columns=2)),
+        color=alt.Color("part:N", title=None, scale=colors, legend=alt.Legend(orient="bottom", columns=2)),
         facet=alt.Facet("policy:N", title=None, columns=2, sort=list(frame["policy"].unique())),
     ).properties(width=270, height=150)

@@ -1,0 +1,141 @@
+"""The folder of a study: its results, read and checked, and the files that reports add to it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bothworlds import statefile
+from bothworlds._jit import FloatArray, IntArray
+from bothworlds._words import some_are
+from bothworlds.errors import StoreError
+from bothworlds.experiments.plan import Job
+from bothworlds.experiments.store import Store
+
+RESULT_COLUMNS = ["cell", "replication", "round", "regret", "clean_regret", "loss"]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The replications of one cell that the store holds, each at the same rounds.
+
+    Attributes
+    ----------
+    replications, rounds:
+        Numbers of the replications, and the checkpoints.
+    regret, clean_regret, loss:
+        Replications × checkpoints; NaN after the end of a log.
+    """
+
+    replications: IntArray
+    rounds: IntArray
+    regret: FloatArray
+    clean_regret: FloatArray
+    loss: FloatArray
+
+
+class Results(NamedTuple):
+    """Everything read from a store: its runs by cell, the seconds of every job, and the file of each job."""
+
+    manifest: dict[str, Any]
+    runs: dict[int, Runs]
+    seconds: dict[Job, float]
+    files: dict[Job, Path]
+
+
+def read_results(folder: Path) -> Results:
+    """Read and check a store; what is missing is left out, what is damaged is a :class:`StoreError`."""
+    store = Store(folder)
+    tables: list[Any] = []
+    seconds: dict[Job, float] = {}
+    files: dict[Job, Path] = {}
+    for number, path in store.chunks.items():
+        try:
+            content = path.read_bytes()
+            jobs = store.examine(number, content, path.name).jobs
+            tables.append(pq.read_table(pa.BufferReader(content), columns=RESULT_COLUMNS))
+        except (OSError, ValueError) as error:  # pyarrow's errors are among these
+            raise StoreError(
+                f"{path} is damaged: {error}; "
+                f"run {resume_command(folder)}, which moves it aside and computes it again"
+            ) from error
+        seconds.update(jobs)
+        files.update(dict.fromkeys((job for job, _ in jobs), path))
+    if not tables:
+        raise StoreError(
+            f"{folder} holds no results yet: of the study {store.manifest['title']!r} "
+            f"{some_are(0, len(store.plan), 'chunk')} there; run {resume_command(folder)}"
+        )
+    return Results(store.manifest, _split(folder, pa.concat_tables(tables)), seconds, files)
+
+
+def resume_command(folder: Path) -> str:
+    """The command that completes or repairs a store."""
+    file, out = shlex.quote(str(folder / "experiment.toml")), shlex.quote(str(folder))
+    return f"`bothworlds run {file} --out {out}`"
+
+
+def _split(folder: Path, table: Any) -> dict[int, Runs]:
+    """The rows of all chunks as one array per cell, replications × checkpoints."""
+    columns = {name: table[name].to_numpy() for name in RESULT_COLUMNS}
+    clean, regret = columns["clean_regret"], columns["regret"]
+    columns["clean_regret"] = np.where(table["clean_regret"].is_null().to_numpy(), regret, clean)
+    order = np.lexsort((columns["round"], columns["replication"], columns["cell"]))
+    if (order[1:] < order[:-1]).any():  # chunks need not follow the order of the cells
+        columns = {name: values[order] for name, values in columns.items()}
+    cells, starts = np.unique(columns["cell"], return_index=True)
+    stops = np.append(starts[1:], order.size)
+    runs = {}
+    for cell, start, stop in zip(cells.tolist(), starts.tolist(), stops.tolist(), strict=True):
+        rows = {name: values[start:stop] for name, values in columns.items()}
+        replications, counts = np.unique(rows["replication"], return_counts=True)
+        shape = (replications.size, int(counts[0]))
+        if (counts != counts[0]).any() or (np.diff(rows["round"].reshape(shape), axis=0) != 0).any():
+            raise StoreError(
+                f"{folder} is not consistent: replications of cell {cell} have different checkpoints; "
+                "run the study again in an empty folder"
+            )
+        runs[cell] = Runs(
+            replications.astype(np.int64),
+            rows["round"][: shape[1]].astype(np.int64),
+            rows["regret"].reshape(shape),
+            rows["clean_regret"].reshape(shape),
+            rows["loss"].reshape(shape),
+        )
+    return runs
+
+
+def read_probabilities(path: Path, cell: int) -> tuple[IntArray, FloatArray]:
+    """Rounds, and rounds × arms: the distributions of replication 0 of a cell (no rows if not recorded)."""
+    table = pq.read_table(path, columns=["cell", "replication", "round", "p"])
+    wanted = (table["cell"].to_numpy() == cell) & (table["replication"].to_numpy() == 0)
+    table = table.filter(pa.array(wanted & table["p"].is_valid().to_numpy()))
+    rounds = table["round"].to_numpy().astype(np.int64)
+    flat = table["p"].combine_chunks().flatten().to_numpy().astype(np.float64)
+    return rounds, flat.reshape(rounds.size, -1) if rounds.size else np.empty((0, 0))
+
+
+def write_files(what: str, folder: Path, files: Iterable[tuple[str, bytes]]) -> list[Path]:
+    """Write files (name, content) into a folder, made if it is not there; each appears whole or not at all.
+
+    An error names ``what`` could not be written, and where.
+    """
+    written = []
+    for name, content in files:
+        path = folder / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            statefile.write_bytes(path, content)
+        except OSError as error:
+            raise StoreError(
+                f"{what} cannot be written to {path} ({error}); give another folder, or make room"
+            ) from error
+        written.append(path)
+    return written

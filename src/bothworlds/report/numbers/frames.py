@@ -1,0 +1,254 @@
+"""The tables of a study as DataFrames, from its results. Rows follow the order of the experiment file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bothworlds._jit import FloatArray
+from bothworlds.report.folder import Results, Runs
+from bothworlds.report.numbers.statistics import (
+    UNKNOWN_GROWTH,
+    Growth,
+    Pairs,
+    compare_pairs,
+    fit_growth,
+    last_decade,
+    mean_band,
+)
+
+CELL_KEYS = ["cell", "policy", "environment", "horizon"]
+QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+NO_GAPS = "no fixed gaps"
+LAW_WEIGHTS = [
+    "weight_bounded",
+    "weight_log",
+    "weight_sqrt",
+    "weight_linear",
+]  # in the order of statistics.LAWS
+
+
+def cells(results: Results) -> pd.DataFrame:
+    """One row per cell of the plan, whether or not the store has results of it."""
+    manifest = results.manifest
+    policies, environments = manifest["policies"], manifest["environments"]
+    rows = []
+    for cell in manifest["cells"]:
+        runs = results.runs.get(cell["cell"])
+        rows.append(
+            {
+                "cell": cell["cell"],
+                "policy": policies[cell["policy"]]["label"],
+                "environment": environments[cell["environment"]]["label"],
+                "horizon": cell["horizon"],
+                "n_arms": cell["n_arms"],
+                "world": NO_GAPS if cell["gaps"] is None else "fixed gaps",
+                "optimal": pd.NA if cell["optimal"] is None else len(cell["optimal"]),
+                "replications": 0 if runs is None else runs.replications.size,
+            }
+        )
+    frame = pd.DataFrame(rows).astype({"optimal": "Int64"})
+    for side, entries in (("policy", policies), ("environment", environments)):
+        for name in dict.fromkeys(name for entry in entries for name in entry["swept"]):
+            values = [_swept_value(entries[cell[side]]["swept"].get(name)) for cell in manifest["cells"]]
+            frame[f"{side}.{name}"] = pd.Series(values).infer_objects()
+    return frame
+
+
+def _swept_value(value: Any) -> Any:
+    """A swept value as one entry of a column."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
+
+
+def swept(cells: pd.DataFrame) -> list[str]:
+    """The names of the columns that hold swept settings."""
+    return [name for name in cells.columns if name.startswith(("policy.", "environment."))]
+
+
+def at_largest_horizon(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the largest horizon of each environment, among those that the frame has.
+
+    A study plays all environments at the same horizons, but the store of an unfinished one may lack the
+    largest of them in some; these are reported at the largest that is there.
+    """
+    return frame[frame["horizon"] == frame.groupby("environment", sort=False)["horizon"].transform("max")]
+
+
+def _present(results: Results, cells: pd.DataFrame) -> Iterator[tuple[dict[str, Any], Runs]]:
+    """Key columns and runs of every cell that has results."""
+    for row in cells[CELL_KEYS].to_dict("records"):
+        runs = results.runs.get(row["cell"])
+        if runs is not None:
+            yield {str(key): value for key, value in row.items()}, runs
+
+
+def _stack(parts: list[dict[str, Any]]) -> pd.DataFrame:
+    """Parts with scalars and arrays as one frame; scalars are repeated."""
+    columns = {}
+    for name in parts[0]:
+        sizes = [next(v.size for v in part.values() if isinstance(v, np.ndarray)) for part in parts]
+        values = [part[name] for part in parts]
+        if isinstance(values[0], np.ndarray):
+            columns[name] = pd.Series(np.concatenate(values))
+        else:
+            columns[name] = pd.Series(values).repeat(sizes).reset_index(drop=True)
+    return pd.DataFrame(columns)
+
+
+def final(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """Regret and loss of every replication at the last checkpoint."""
+    return _stack(
+        [
+            key
+            | {
+                "replication": runs.replications,
+                "regret": runs.regret[:, -1],
+                "clean_regret": runs.clean_regret[:, -1],
+                "loss": runs.loss[:, -1],
+            }
+            for key, runs in _present(results, cells)
+        ]
+    )
+
+
+def curves(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """Mean regret with its band, quantiles and the worst replication, at every checkpoint."""
+    parts = []
+    for key, runs in _present(results, cells):
+        low, high = mean_band(runs.regret)
+        quantiles = dict(
+            zip(QUANTILES, np.quantile(runs.regret, list(QUANTILES.values()), axis=0), strict=True)
+        )
+        parts.append(
+            key
+            | {"round": runs.rounds, "mean": runs.regret.mean(axis=0), "low": low, "high": high}
+            | {name: quantiles[name] for name in ("median", "q05", "q25", "q75", "q95")}
+            | {"worst": runs.regret.max(axis=0)}
+        )
+    return _stack(parts)
+
+
+def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """The last row of every curve, with the worst replication, the spread, and what ended early."""
+    last = curves.drop_duplicates("cell", keep="last").set_index("cell").to_dict("index")
+    rows = []
+    for key, runs in _present(results, cells):
+        regret, end = runs.regret[:, -1], last[key["cell"]]
+        ended = int(np.isnan(regret).sum())
+        rows.append(
+            key
+            | {name: end[name] for name in ("mean", "low", "high", "median", "q05", "q95", "worst")}
+            | {
+                "worst_replication": pd.NA if ended else int(runs.replications[np.argmax(regret)]),
+                "sd": float(np.std(regret, ddof=1)) if regret.size > 1 else np.nan,
+                "replications": regret.size,
+                "ended": ended,
+            }
+        )
+    return _with_swept(pd.DataFrame(rows).astype({"worst_replication": "Int64"}), cells)
+
+
+def _with_swept(frame: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the swept settings of its cells."""
+    names = swept(cells)
+    return frame.merge(cells[["cell", *names]], on="cell", how="left", validate="m:1") if names else frame
+
+
+def _growth_columns(fitted: Growth) -> dict[str, Any]:
+    return {
+        "law": fitted.law,
+        "exponent": fitted.exponent,
+        "exponent_low": fitted.low,
+        "exponent_high": fitted.high,
+    } | dict(zip(LAW_WEIGHTS, fitted.weights, strict=True))
+
+
+def growth(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """How the regret of every cell grows over its last decade."""
+    rows = []
+    for key, runs in _present(results, cells):
+        window = last_decade(runs.rounds)
+        rows.append(key | _growth_columns(fit_growth(runs.rounds[window], runs.regret[:, window])))
+    return _with_swept(pd.DataFrame(rows), cells)
+
+
+def scaling(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """How final regret grows from horizon to horizon; one row per policy and environment.
+
+    Replications have the same randomness at all horizons, so they are resampled together.
+    """
+    columns = ["policy", "environment", "horizons", *_growth_columns(UNKNOWN_GROWTH)]
+    rows = []
+    several = cells if cells["horizon"].nunique() > 1 else cells.iloc[:0]
+    for (environment, policy), group in several.groupby(["environment", "policy"], sort=False):
+        ordered = group.sort_values("horizon")
+        runs = [results.runs[cell] for cell in ordered["cell"] if cell in results.runs]
+        horizons = np.array(
+            [h for c, h in zip(ordered["cell"], ordered["horizon"], strict=True) if c in results.runs]
+        )
+        if len(runs) < 2:
+            continue
+        common = runs[0].replications
+        for other in runs[1:]:
+            common = np.intersect1d(common, other.replications)
+        if common.size == 0:
+            continue
+        regret = np.column_stack([run.regret[np.isin(run.replications, common), -1] for run in runs])
+        fitted = _growth_columns(fit_growth(horizons, regret))
+        rows.append({"policy": policy, "environment": environment, "horizons": len(runs)} | fitted)
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pairs(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """Policies two by two in every environment at every horizon."""
+    parts = []
+    for (environment, horizon), group in cells.groupby(["environment", "horizon"], sort=False):
+        regret, present = _side_by_side(results, group)
+        if len(group) < 2:
+            continue
+        found = compare_pairs(regret, present)
+        labels = group["policy"].to_numpy()
+        columns = found._asdict()
+        a, b = columns.pop("a"), columns.pop("b")
+        frame = pd.DataFrame(
+            {
+                "environment": environment,
+                "horizon": horizon,
+                "policy_a": labels[a],
+                "policy_b": labels[b],
+                **columns,
+            }
+        )
+        parts.append(frame[frame["replications"] > 0])
+    if parts:
+        return pd.concat(parts, ignore_index=True)
+    names = [name for name in Pairs._fields if name not in "ab"]
+    return pd.DataFrame(columns=["environment", "horizon", "policy_a", "policy_b", *names])
+
+
+def _side_by_side(results: Results, group: pd.DataFrame) -> tuple[FloatArray, Any]:
+    """Final regret of the cells of one world, cells × replications, and which of them there are."""
+    total = results.manifest["replications"]
+    regret, present = np.full((len(group), total), np.nan), np.zeros((len(group), total), dtype=bool)
+    for row, cell in enumerate(group["cell"]):
+        if cell in results.runs:
+            runs = results.runs[cell]
+            regret[row, runs.replications] = runs.regret[:, -1]
+            present[row, runs.replications] = True
+    return regret, present
+
+
+def timing(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """Seconds in kernels, and nanoseconds per round, of every cell."""
+    rows = [(job.cell, job.stop - job.first, seconds) for job, seconds in results.seconds.items()]
+    jobs = pd.DataFrame(rows, columns=["cell", "count", "seconds"])
+    total = jobs.groupby("cell", as_index=False)[["count", "seconds"]].sum()
+    frame = cells.drop(columns="replications").merge(total, on="cell")
+    frame["rounds"] = frame["horizon"] * frame["count"]
+    frame["nanoseconds_per_round"] = 1e9 * frame["seconds"] / frame["rounds"]
+    columns = [*CELL_KEYS, "n_arms", "rounds", "seconds", "nanoseconds_per_round"]
+    return frame[columns + swept(cells)]

@@ -1,0 +1,207 @@
+r"""One number per policy and world, and one per policy.
+
+Regrets of different worlds cannot be averaged: their scales differ by orders of magnitude. With the mean
+final regret R of a policy, and R⁺ = max(R, 0):
+
+* in a world with fixed gaps the **score** is (R⁺ + K)/(R⁺_best + K), where R_best is the smallest mean of any
+  policy there. K pulls are what it takes to see every arm once; added to both, they keep the score from
+  exploding where the best regret is tiny;
+* in any other it is R/√(KT): regret in units of the minimax rate, good if it is of order 1 or below. Such are
+  adversarial worlds, where it is negative if the policy beat the best fixed arm, and ``Minimax``, which is
+  iid but has another gap for every horizon, of the size that makes √(KT) the regret to expect.
+
+The **ratio** compares with the best of the same world everywhere in the same way: (R⁺ + unit)/(R⁺_best +
+unit) with the unit K in worlds with fixed gaps, √(KT) in others. It is at least 1, and 1 for the best. A
+policy's **ranking** is the geometric mean of its ratios over the worlds, beside the worst of them.
+
+Regret below zero counts as zero in a ratio: it is luck, or a moving world in which no fixed arm is good, and
+should not buy a policy more than the best place. (It stays visible in the score R/√(KT).)
+
+The **scorecard** is all of this at the largest horizon of each world. The terminal, the page and the figure
+show the same one, with the same steps of the ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bothworlds._jit import FloatArray
+from bothworlds._words import plural
+from bothworlds.report.numbers.frames import NO_GAPS, at_largest_horizon, swept
+
+if TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
+GAPS_SCORE = "(R+K)/(best+K)"
+MINIMAX_SCORE = "R/√(KT)"
+# ratio to the best, up to: a mark that needs no color. Colors are finer than marks. A ratio is 1 to the bit
+# for the best of a world, and for no other.
+RATIO_STEPS = (
+    (1.0, "★"),
+    (1.1, "●"),
+    (1.25, "●"),
+    (1.5, "●"),
+    (2.0, "○"),
+    (3.0, "○"),
+    (5.0, "·"),
+    (10.0, "·"),
+    (math.inf, "✗"),
+)
+
+
+def ratio_step(ratio: float) -> int | None:
+    """The step that a ratio to the best falls into; None for NaN.
+
+    >>> ratio_step(1.0), ratio_step(1.2), ratio_step(400.0)
+    (0, 2, 8)
+    """
+    if math.isnan(ratio):
+        return None
+    return next(step for step, (end, _) in enumerate(RATIO_STEPS) if ratio <= end)
+
+
+def ratio_names() -> list[str]:
+    """What each step means, best first.
+
+    >>> ratio_names()[0], ratio_names()[1], ratio_names()[-1]
+    ('best', '≤ 1.1', '> 10')
+    """
+    ends = [end for end, _ in RATIO_STEPS[:-1]]
+    return ["best", *(f"≤ {end:g}" for _, end in pairwise(ends)), f"> {ends[-1]:g}"]
+
+
+def regret_unit(n_arms: int, horizon: int, gaps: bool) -> float:
+    """What regret is measured against in a world: K, or √(KT) where there are no fixed gaps."""
+    return float(n_arms) if gaps else float(np.sqrt(n_arms * horizon))
+
+
+def ratios_to_best(means: FloatArray, unit: float) -> FloatArray:
+    """(R⁺ + unit)/(R⁺_best + unit) of all policies of a world; NaN stays NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ratios_to_best(np.array([2.0, 14.0, np.nan, -5.0]), unit=4.0).tolist()
+    [1.5, 4.5, nan, 1.0]
+    """
+    counted = np.maximum(means, 0.0) + unit
+    known = counted[~np.isnan(counted)]
+    return counted / known.min() if known.size else counted
+
+
+def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Score and ratio of every policy in every environment at every horizon."""
+    frame = cells.drop(columns="replications").merge(summary[["cell", "mean"]], on="cell")
+    parts = []
+    for _, group in frame.groupby(["environment", "horizon"], sort=False):
+        n_arms, horizon = int(group["n_arms"].iloc[0]), int(group["horizon"].iloc[0])
+        gaps = bool(group["world"].iloc[0] != NO_GAPS)
+        unit = regret_unit(n_arms, horizon, gaps)
+        means = group["mean"].to_numpy(dtype=np.float64)
+        ratio = ratios_to_best(means, unit)
+        kind = GAPS_SCORE if gaps else MINIMAX_SCORE
+        parts.append(group.assign(score=ratio if gaps else means / unit, kind=kind, ratio=ratio))
+    columns = ["cell", "environment", "horizon", "policy", "score", "kind", "ratio"]
+    return pd.concat(parts, ignore_index=True)[columns + swept(cells)]
+
+
+def ranking(scores: pd.DataFrame) -> pd.DataFrame:
+    """Geometric mean and worst case of the ratios over environments, at the largest horizon; best first.
+
+    Policies that lack results in some environment come after those that have them all.
+    """
+    known = at_largest_horizon(scores).dropna(subset="ratio")
+    rows = []
+    for policy, group in known.groupby("policy", sort=False):
+        ratio = group["ratio"].to_numpy(dtype=np.float64)
+        worst = int(np.argmax(ratio))
+        rows.append(
+            {
+                "policy": policy,
+                "geometric_mean": float(np.exp(np.log(ratio).mean())),
+                "worst": float(ratio[worst]),
+                "worst_environment": group["environment"].iloc[worst],
+                "environments": len(group),
+            }
+        )
+    columns = ["policy", "geometric_mean", "worst", "worst_environment", "environments"]
+    frame = pd.DataFrame(rows, columns=columns)
+    order = ["environments", "geometric_mean"]
+    return frame.sort_values(order, ascending=[False, True], kind="stable", ignore_index=True)
+
+
+class Score(NamedTuple):
+    """One entry of the scorecard; ``ended`` says that there is no score because a log ended."""
+
+    score: float
+    ratio: float
+    regret: float
+    ended: bool
+
+    @property
+    def step(self) -> int | None:
+        """The step of its ratio."""
+        return ratio_step(self.ratio)
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """Policies × environments, at the largest horizon of each environment."""
+
+    policies: list[str]
+    """All of the study, best first."""
+    environments: list[str]
+    """All of the study, in the order of the file."""
+    entries: dict[tuple[str, str], Score]
+    """By policy and environment, as far as the store has results."""
+    geometric_mean: dict[str, float]
+    """Of a policy's ratios."""
+    worst: dict[str, float]
+    """Of a policy's ratios."""
+    kinds: dict[str, str]
+    """The kind of score of each environment."""
+    horizons: tuple[int, int]
+    """The smallest and the largest horizon that it shows."""
+
+    @property
+    def rounds(self) -> str:
+        """After how many rounds, in words."""
+        first, last = self.horizons
+        return f"{'' if first == last else f'{first:,} to '}{last:,} {plural(last, 'round')}"
+
+    def frame(self) -> pd.DataFrame:
+        """The scores, NaN where there is none."""
+        wide = [
+            [self.entries[p, e].score if (p, e) in self.entries else np.nan for e in self.environments]
+            for p in self.policies
+        ]
+        return pd.DataFrame(
+            wide,
+            index=pd.Index(self.policies, name="policy"),
+            columns=pd.Index(self.environments, name="environment"),
+        )
+
+
+def scorecard(study: Study) -> Scorecard:
+    """The scorecard of a study."""
+    here, cells, ranked = at_largest_horizon(study.scores), study.cells, study.ranking
+    rows = here.merge(study.summary[["cell", "mean", "ended"]], on="cell").to_dict("records")
+    entries = {
+        (row["policy"], row["environment"]): Score(row["score"], row["ratio"], row["mean"], row["ended"] > 0)
+        for row in rows
+    }
+    return Scorecard(
+        policies=list(dict.fromkeys([*ranked["policy"], *cells["policy"]])),
+        environments=list(dict.fromkeys(cells["environment"])),
+        entries=entries,
+        geometric_mean=dict(zip(ranked["policy"], ranked["geometric_mean"], strict=True)),
+        worst=dict(zip(ranked["policy"], ranked["worst"], strict=True)),
+        kinds=dict(zip(here["environment"], here["kind"], strict=True)),
+        horizons=(int(here["horizon"].min()), int(here["horizon"].max())),
+    )

@@ -1,0 +1,372 @@
+"""One page that holds a whole study: self-contained, offline, readable on paper, a phone, in the dark.
+
+``templates/page.html`` says what stands where; here is what it is filled with. Templates escape everything
+that is not marked as HTML, so that no label can become markup.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jinja2
+import pandas as pd
+import vl_convert
+from markupsafe import Markup
+
+from bothworlds._version import __version__
+from bothworlds._words import counted, plural, some_are
+from bothworlds.report.charts.draw import VEGA_LITE, vega_config
+from bothworlds.report.charts.palette import (
+    COLORS,
+    DARK_COLORS,
+    PAGE_LOOK,
+    dash,
+    ink_on,
+    marker,
+    ratio_colors,
+)
+from bothworlds.report.charts.rows import Panel, panels
+from bothworlds.report.folder import write_files
+from bothworlds.report.numbers.scores import (
+    GAPS_SCORE,
+    MINIMAX_SCORE,
+    RATIO_STEPS,
+    Scorecard,
+    ratio_names,
+    scorecard,
+)
+from bothworlds.report.page.data import page_data
+from bothworlds.report.text.findings import findings
+from bothworlds.report.text.tables import LOG_ENDED, MISSING, format_fixed, format_number
+
+if TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
+SCORE_MEANINGS = {
+    GAPS_SCORE: "compares the mean regret R with the smallest of any policy in that world",
+    MINIMAX_SCORE: "measures R in units of the minimax rate, where arms have no fixed gaps",
+}
+MOST_COLUMNS = 12
+"""More worlds than that, and more than policies, stand in rows."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section that another part of the package adds to the page, e.g. "Where did the regret go?".
+
+    Text is split into paragraphs at empty lines; charts are Altair charts or Vega-Lite specifications with
+    their data inside; tables are frames. Titles and text are escaped.
+    """
+
+    title: str
+    text: str = ""
+    charts: Sequence[tuple[str, Any]] = ()
+    tables: Sequence[tuple[str, pd.DataFrame]] = ()
+
+
+def write_report(
+    study: Study,
+    path: str | os.PathLike[str],
+    *,
+    bounds: pd.DataFrame | None = None,
+    sections: Sequence[Section] = (),
+) -> Path:
+    """Write the report of a study as one HTML file.
+
+    Parameters
+    ----------
+    study:
+        A study, complete or not; the page says how much is there.
+    path:
+        Where to write. The file appears whole or not at all.
+    bounds:
+        Curves of theory to draw beside the measured ones: columns cell, round, bound, name.
+    sections:
+        Further sections, after the curves.
+
+    Returns
+    -------
+    The path written.
+    """
+    target = Path(path)
+    text = page(study, bounds=bounds, sections=sections)
+    write_files("the report", target.parent, [(target.name, text.encode())])
+    return target
+
+
+def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence[Section] = ()) -> str:
+    """The report as text: see :func:`write_report`."""
+    manifest, all_panels = study.manifest, panels(study.cells)
+    found = findings(study.scores, study.ranking, study.pairs)
+    data = page_data(study, bounds)
+    data["extra"] = [_extra_spec(chart) for extra in sections for _, chart in extra.charts]
+    extras = _extras(sections)
+    template = templates().get_template("page.html")
+    return template.render(
+        version=__version__,
+        title=study.title,
+        description=str(manifest.get("description") or ""),
+        css=_asset("page.css"),
+        js=_asset("page.js"),
+        bundle=_vega_bundle(),
+        light={"policies": COLORS, "ratios": [(c, ink_on(c)) for c in ratio_colors()]},
+        dark={"policies": DARK_COLORS, "ratios": [(c, ink_on(c)) for c in ratio_colors(dark=True)]},
+        facts=_facts(study),
+        notice=_notice(study),
+        contents=_contents(study, data, extras),
+        data=data,
+        sentences=found.sentences,
+        scorecard=None if found.best is None else score_grid(scorecard(study)),
+        ratio_names=ratio_names(),
+        best_mark=RATIO_STEPS[0][1],
+        log_ended=LOG_ENDED,
+        policies=list(enumerate(study.policies)),
+        panels=[(panel.number, panel.title) for panel in all_panels],
+        overview=_overview(data),
+        best=study.policies.index(found.best) if found.best in study.policies else 0,
+        bounds=bounds is not None,
+        extras=extras,
+        settings=[(i, sweep["setting"].replace(".", ": ")) for i, sweep in enumerate(data["sweeps"])],
+        slowest=float(study.timing["nanoseconds_per_round"].max()),
+        **_grids(study, all_panels),
+        manifest=manifest,
+        command=_command(manifest),
+        methods=_methods(manifest),
+        experiment=_experiment(study),
+    )
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """The templates of this package; what they print is escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(__name__),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": format_number, "fixed": format_fixed}
+    environment.tests["known"] = pd.notna
+    environment.globals |= {"color": PAGE_LOOK.color, "dash": dash, "marker": marker}
+    environment.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "allow_nan": False,
+    }
+    return environment
+
+
+@cache
+def _vega_bundle() -> Markup:
+    """Vega, Vega-Lite and Vega-Embed in one script."""
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    return Markup(script.replace("</script", "<\\/script"))  # a script element ends there, wherever it stands
+
+
+def _asset(name: str) -> Markup:
+    return Markup(files(__name__).joinpath("assets", name).read_text(encoding="utf-8"))
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+
+class Heading(NamedTuple):
+    """The name of a row or column, and a note in small letters."""
+
+    name: str
+    note: str = ""
+
+
+class Grid(NamedTuple):
+    """A table with headings on both sides; None where there is nothing. The template draws the cells."""
+
+    caption: str
+    corner: str
+    columns: list[Heading]
+    rows: list[tuple[Heading, list[Any]]]
+
+
+def grid(
+    caption: str,
+    policies: Sequence[str],
+    worlds: Sequence[Heading],
+    cells: Mapping[tuple[str, str], Any],
+    totals: Mapping[Heading, Mapping[str, Any]] | None = None,
+) -> Grid:
+    """Policies × worlds, with further columns per policy; worlds in rows where there are many of them."""
+    table = [(name, [column.get(p) for p in policies]) for name, column in (totals or {}).items()]
+    table += [(world, [cells.get((p, world.name)) for p in policies]) for world in worlds]
+    if len(worlds) > MOST_COLUMNS and len(worlds) > len(policies):
+        return Grid(caption, "world", [Heading(p) for p in policies], table)
+    rows = [(Heading(p), [column[i] for _, column in table]) for i, p in enumerate(policies)]
+    return Grid(caption, "policy", [heading for heading, _ in table], rows)
+
+
+def score_grid(card: Scorecard) -> Grid:
+    """The scorecard, with what its numbers are in the caption."""
+    kinds = dict.fromkeys(card.kinds.values())
+    meanings = "; ".join(f"{kind} {SCORE_MEANINGS[kind]}" for kind in kinds)
+    caption = (
+        f"Scores after {card.rounds}: lower is better, {RATIO_STEPS[0][1]} marks the best of a world. "
+        f"The score {meanings}. Colors show the ratio to the best of the same world; “mean” is the geometric "
+        "mean of these ratios, “worst” the largest."
+    )
+    worlds = [Heading(name, card.kinds.get(name, "")) for name in card.environments]
+    cells = {key: entry._asdict() | {"step": entry.step} for key, entry in card.entries.items()}
+    totals = {
+        Heading("mean", "geometric"): {
+            p: {"total": x, "strong": True} for p, x in card.geometric_mean.items()
+        },
+        Heading("worst"): {p: {"total": x, "strong": False} for p, x in card.worst.items()},
+    }
+    return grid(caption, card.policies, worlds, cells, totals)
+
+
+def _grids(study: Study, all_panels: Sequence[Panel]) -> dict[str, Grid | None]:
+    """The tables of growth, numbers and time."""
+    titles = {(panel.environment, panel.horizon): panel.title for panel in all_panels}
+    worlds = [Heading(title) for title in titles.values()]
+    captions = {
+        "growth": "How late regret grows with the round t: the law that fits best, and the fitted power of t "
+        "with its 95% interval.",
+        "summary": "Final regret: mean with its 95% interval, median and worst replication.",
+        "timing": "Time per round in nanoseconds: kernels only, after compilation, averaged over the "
+        "replications.",
+    }
+    grids: dict[str, Grid | None] = {}
+    for name, caption in captions.items():
+        rows = getattr(study, name).to_dict("records")
+        cells = {(row["policy"], titles[row["environment"], row["horizon"]]): row for row in rows}
+        grids[name] = grid(caption, study.policies, worlds, cells)
+    scaling = study.scaling
+    cells = {(row["policy"], row["environment"]): row for row in scaling.to_dict("records")}
+    environments = [Heading(name) for name in dict.fromkeys(scaling["environment"])]
+    caption = "How final regret grows with the horizon T, from horizon to horizon."
+    grids["scaling"] = grid(caption, study.policies, environments, cells) if cells else None
+    return grids
+
+
+def _frame_grid(caption: str, frame: pd.DataFrame) -> Grid:
+    """Any frame: its first column names the rows."""
+    corner, *columns = (str(column) for column in frame.columns)
+    rows = [(Heading(str(row[0])), list(row[1:])) for row in frame.itertuples(index=False)]
+    return Grid(caption, corner, [Heading(name) for name in columns], rows)
+
+
+# --- what stands around them ------------------------------------------------------------------------------
+
+
+def _contents(study: Study, data: dict[str, Any], extras: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Sections that this study has: anchor → name."""
+    names = {"finding": "Finding", "regret": "Regret"} | {extra["id"]: extra["title"] for extra in extras}
+    names |= {"sweeps": "Sweeps"} if data["sweeps"] else {}
+    names |= {"arms": "Arms"} if data["probabilities"] else {}
+    names |= {"growth": "Growth"} | ({"pairs": "Pairs"} if len(study.pairs) else {})
+    return names | {"numbers": "Numbers", "time": "Time", "methods": "Methods"}
+
+
+def _overview(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The choice of all worlds at once, unless they are too many."""
+    shown = data["overview"]
+    if not shown:
+        return []
+    return [("all", f"all {len(shown)}" if len(shown) > 1 else data["panels"][shown[0]]["title"])]
+
+
+def _facts(study: Study) -> list[tuple[int, str]]:
+    manifest, cells = study.manifest, study.cells
+    facts = [
+        (len(manifest["policies"]), "policy"),
+        (len(manifest["environments"]), "world"),
+        (int(cells["horizon"].max()), "round"),
+        (manifest["replications"], "replication"),
+    ]
+    played = int((cells["horizon"] * manifest["replications"]).sum())
+    return [(n, plural(n, noun)) for n, noun in facts] + [
+        (played, f"{plural(played, 'round')} played in all")
+    ]
+
+
+def _notice(study: Study) -> str:
+    if study.complete:
+        return ""
+    cells = study.cells
+    empty = int((cells["replications"] == 0).sum())
+    return (
+        f"This study is not complete. The store has {study.status}; "
+        f"{some_are(empty, len(cells), 'cell')} without a result yet. The finding may change."
+    )
+
+
+def _extras(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Sections that were handed in; their charts are numbered through."""
+    numbers = count()
+    return [
+        {
+            "id": f"extra-{i}",
+            "title": section.title,
+            "paragraphs": [text.strip() for text in section.text.split("\n\n") if text.strip()],
+            "charts": [(next(numbers), caption) for caption, _ in section.charts],
+            "tables": [_frame_grid(caption, frame) for caption, frame in section.tables],
+        }
+        for i, section in enumerate(sections)
+    ]
+
+
+def _extra_spec(chart: Any) -> dict[str, Any]:
+    """A chart that was handed in, as Vega, as wide as its place on the page if it is a single view."""
+    spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
+    if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
+        spec["width"] = "container"
+    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE_LOOK))
+
+
+def _command(manifest: dict[str, Any]) -> str:
+    """The command of the last run."""
+    last = manifest["runs"][-1] if manifest["runs"] else {}
+    return shlex.join(map(str, last.get("command") or [])) or MISSING
+
+
+def _methods(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """How to get these numbers again."""
+    runs: list[dict[str, Any]] = manifest["runs"]
+    last = runs[-1] if runs else {}
+    versions = [f"bothworlds {manifest['version']}", f"Python {last.get('python', MISSING)}"]
+    versions += [f"{name} {version}" for name, version in (last.get("packages") or {}).items()]
+    machines = dict.fromkeys(f"{run.get('cpu') or MISSING}, {_cores(run)}" for run in runs)
+    horizons = sorted({int(cell["horizon"]) for cell in manifest["cells"]})
+    known = "known" if manifest.get("tell_horizon", True) else "unknown"
+    return [
+        ("Seed", str(manifest["seed"])),
+        ("Replications", f"{manifest['replications']:,}, the same random numbers for every policy"),
+        ("Horizon", f"{', '.join(f'{h:,}' for h in horizons)}, {known} to the policies"),
+        ("Versions", ", ".join(versions)),
+        ("Commit", str(last.get("commit") or MISSING)),
+        ("CPU", "; ".join(machines) or MISSING),
+        ("Runs", "; ".join(map(_run_in_words, runs)) or MISSING),
+        ("Fingerprint", str(manifest["fingerprint"])),
+    ]
+
+
+def _cores(run: dict[str, Any]) -> str:
+    return counted(int(run["cores"]), "core") if run.get("cores") else MISSING
+
+
+def _run_in_words(run: dict[str, Any]) -> str:
+    end = f"{run['seconds']:.1f} s" if run.get("seconds") is not None else "not finished"
+    started, executor, jobs = (run.get(key, MISSING) for key in ("started", "executor", "jobs"))
+    return f"{started}, {executor} × {jobs}, {end}"
+
+
+def _experiment(study: Study) -> str | None:
+    file = study.path / "experiment.toml"
+    return file.read_text(encoding="utf-8") if file.exists() else None

@@ -1,0 +1,185 @@
+"""The data that the page's script draws: each number once, in columns, of four digits, within a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bothworlds.report.charts import draw
+from bothworlds.report.charts.palette import LOOKS, PAGE_LOOK, dash, marker
+from bothworlds.report.charts.rows import (
+    ChartRow,
+    Panel,
+    Sweep,
+    bound_rows,
+    by_cell,
+    by_world,
+    curve_rows,
+    final_rows,
+    find_sweeps,
+    pair_rows,
+    panels,
+    probability_rows,
+)
+
+if TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
+# Numbers that a page may hold, however many cells there are; few cells show every checkpoint.
+CURVE_POINTS, FINAL_POINTS, PROBABILITY_NUMBERS, PAIR_ROWS = 48_000, 48_000, 160_000, 20_000
+MOST_POLICIES = 10  # switched on at first, when there are more
+MOST_PANELS = 12  # drawn at once
+
+
+def points_each(budget: int, among: int, least: int, most: int) -> int:
+    """How many points each of ``among`` curves may have.
+
+    >>> points_each(48_000, 48, 24, 120), points_each(48_000, 1000, 24, 120)
+    (120, 48)
+    """
+    return max(least, min(most, budget // max(1, among)))
+
+
+def four_digits(value: Any) -> Any:
+    """Four significant digits; None for what JSON cannot say; integers and text as they are."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        rounded = float(f"{value:.4g}")
+        return int(rounded) if rounded.is_integer() else rounded
+    return value
+
+
+def packed(rows: Sequence[ChartRow], names: dict[str, int]) -> dict[str, list[Any]]:
+    """Rows as columns; policies by their number in ``names``."""
+    keys = list(rows[0]) if rows else []
+    columns: dict[str, list[Any]] = {key: [four_digits(row[key]) for row in rows] for key in keys}
+    for key in ("policy", "reference"):
+        if key in columns:
+            columns[key] = [names[value] for value in columns[key]]
+    return columns
+
+
+def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any]:
+    """Everything that the script of the page draws."""
+    here, policies = panels(study.cells), study.policies
+    names = {policy: i for i, policy in enumerate(policies)}
+    n_cells = len(study.cells)
+    curves, final = by_cell(study.curves), by_cell(study.final)
+    points = points_each(CURVE_POINTS, n_cells, 24, 120)
+    dots = points_each(FINAL_POINTS, n_cells, 16, 100)
+    swept = find_sweeps(study.summary, study.manifest)
+    order = [names[str(policy)] for policy in study.ranking["policy"]]
+    overview = [panel.number for panel in here if panel.largest]
+    return {
+        "policies": policies,
+        "looks": [[PAGE_LOOK.color(i), dash(i), marker(i)] for i in range(LOOKS)],
+        "shown": order[:MOST_POLICIES] if len(policies) > MOST_POLICIES else list(range(len(policies))),
+        "order": order,
+        "best": MOST_POLICIES,
+        "panels": [{"title": p.title, "environment": p.environment, "horizon": p.horizon} for p in here],
+        "overview": overview if len(overview) <= MOST_PANELS else [],
+        "curves": [packed(curve_rows(curves, p, policies, points=points), names) for p in here],
+        "finals": [packed(final_rows(final, p, points=dots), names) for p in here],
+        "bounds": [packed(bound_rows(bounds, p), names) for p in here],
+        "pairs": _pairs(study, here, names),
+        "probabilities": _probabilities(study, here, names),
+        "sweeps": [_sweep(sweep) for sweep in swept],
+        "specs": _specs(policies, bounds is not None, swept),
+        "config": draw.vega_config(PAGE_LOOK),
+        "steps": {"finals": draw.FINALS_STEP, "pairs": draw.PAIRS_STEP},
+    }
+
+
+def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dict[str, Any]:
+    """The charts without their data, on linear scales; the script of the page sets scales and domains."""
+
+    def plain(chart: Any) -> dict[str, Any]:
+        spec: dict[str, Any] = chart.to_dict()
+        spec.pop("config", None)
+        return spec
+
+    page: dict[str, Any] = {"look": PAGE_LOOK, "width": None}
+    curves = draw.curves_chart(
+        "rows", policies, bounds="bounds" if bounds else None, x="linear", height=260, legend=False, **page
+    )
+    specs = {
+        "curves": curves,
+        "finals": draw.finals_chart("rows", policies, **page),
+        "probabilities": draw.probabilities_chart("rows", x="linear", height=280, **page),
+        "pairs": draw.pairs_chart("rows", policies, **page),
+    }
+    if swept:
+        specs["sweeps"] = draw.sweep_chart(
+            "rows", [], setting="setting", y="linear", height=300, legend=False, **page
+        )
+    return {name: plain(chart) for name, chart in specs.items()}
+
+
+def _pairs(study: Study, panels: Sequence[Panel], names: dict[str, int]) -> list[dict[str, list[Any]]]:
+    """Every pair in both directions; only those with the best of their world when there are too many."""
+    pairs, means = study.pairs, study.summary.set_index("cell")["mean"].to_dict()
+    worlds = by_world(pairs)
+    found = []
+    for panel in panels:
+        rows: list[ChartRow] = []
+        if (panel.environment, panel.horizon) in worlds:
+            best = None
+            if 2 * len(pairs) > PAIR_ROWS:
+                best = min(panel.cells, key=lambda policy: means.get(panel.cells[policy], math.inf))
+            rows = pair_rows(worlds[panel.environment, panel.horizon], reference=best)
+        found.append(packed(rows, names))
+    return found
+
+
+def _probabilities(study: Study, panels: Sequence[Panel], names: dict[str, int]) -> dict[str, Any]:
+    """For each run: rounds, arms, and a row of thousandths per arm. Keyed "panel-policy"."""
+    n_cells = len(study.cells)
+    most = 8
+    points = points_each(PROBABILITY_NUMBERS // most, n_cells, 16, 60)
+    cells = {cell["cell"]: cell for cell in study.manifest["cells"]}
+    played = set(study.summary["cell"])
+    found: dict[str, Any] = {}
+    for panel in panels:
+        for policy, number in panel.cells.items():
+            frame = study.probabilities(number) if number in played else None
+            if frame is None or frame.empty:
+                continue
+            cell = cells[number]
+            rows = probability_rows(
+                frame, gaps=cell.get("gaps"), optimal=cell.get("optimal"), most=most, points=points
+            )
+            arms = list(dict.fromkeys(row["arm"] for row in rows))
+            rounds = [row["round"] for row in rows if row["order"] == 0]
+            shares = [[round(1000 * row["p"]) for row in rows if row["arm"] == arm] for arm in arms]
+            found[f"{panel.number}-{names[policy]}"] = {
+                "rounds": rounds,
+                "arms": arms,
+                "colors": draw.arm_colors(arms),
+                "p": shares,
+            }
+    return found
+
+
+def _sweep(sweep: Sweep) -> dict[str, Any]:
+    """The rows of a sweep by view, with the look of each series."""
+    series = sweep.series()
+    index = {name: i for i, name in enumerate(series)}
+    views = [
+        {
+            "title": view,
+            "rows": {
+                key: [
+                    index[row[key]] if key == "series" else four_digits(row[key])
+                    for row in sweep.rows
+                    if row["view"] == view
+                ]
+                for key in ("series", "value", "mean", "low", "high")
+            },
+        }
+        for view in sweep.views()
+    ]
+    return {"setting": sweep.setting, "scale": sweep.scale(), "series": series, "views": views}

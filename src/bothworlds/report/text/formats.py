@@ -1,0 +1,204 @@
+"""Tables as text for a terminal, CSV, Markdown, and LaTeX for papers (booktabs)."""
+
+from __future__ import annotations
+
+import re
+import string
+import textwrap
+from dataclasses import replace
+from io import BytesIO, StringIO
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from bothworlds._words import counted
+from bothworlds.report.text.tables import TextTable
+
+TABLE_FORMATS = ("text", "csv", "latex", "markdown")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "[": "{[}",  # at the start of a row it would be an option of the command before
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "−": r"$-$",
+    "–": "--",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "∞": r"$\infty$",
+    "√": r"$\surd$",
+    "★": r"$\star$",
+    "●": r"$\bullet$",
+    "○": r"$\circ$",
+    "✗": r"$\times$",
+    "“": "``",
+    "”": "''",
+    "…": r"\ldots{}",
+    "⁺": r"$^+$",
+    "²": r"$^2$",
+}
+_LETTERS = (
+    "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon "
+    "varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
+)
+_GREEK = zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ", _LETTERS.split(), strict=True)
+_TRANSLATION = str.maketrans(_LATEX | {letter: rf"$\{name}$" for letter, name in _GREEK})
+_ROOT = re.compile(r"√(?:\(([^()]*)\)|(\w))")
+_NUMBER = re.compile(r"-(?=\d)")
+
+
+def as_rich(table: TextTable) -> RenderableType:
+    """For a terminal, with colors where there are some; narrow terminals get letters as headings."""
+    return _Fitting(table)
+
+
+class _Fitting:
+    """A table that gives way where there is not enough room."""
+
+    def __init__(self, table: TextTable) -> None:
+        self.table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table, room = self.table, options.max_width
+        endless = options.update_width(100_000)
+        if table.styles and Measurement.get(console, endless, _grid(table)).maximum > room:
+            table = with_letters(table)
+            if Measurement.get(console, endless, _grid(table)).minimum > room:
+                table = without_environments(table)
+        yield Text(table.title, style="bold")
+        yield _grid(table)
+        yield from map(Text, table.notes)
+
+
+def _grid(table: TextTable) -> Table:
+    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for j, (name, right) in enumerate(zip(table.header, table.numbers, strict=True)):
+        # a scorecard has many columns: long headings go over several lines, numbers never do
+        heading = "\n".join(textwrap.wrap(name, 12)) if table.styles and right else name
+        whole = bool(table.styles) and right  # a number that is cut would be another one
+        widest = max((cell_len(row[j]) for row in table.rows), default=0) if whole else 0
+        result.add_column(
+            Text(heading),
+            justify="right" if right else "left",
+            no_wrap=whole,
+            min_width=max(widest, 5 if right else 12) if table.styles else None,
+            overflow="fold",
+        )
+    for i, row in enumerate(table.rows):
+        result.add_row(*(Text(cell, style=table.styles.get((i, j), "")) for j, cell in enumerate(row)))
+    return result
+
+
+def with_letters(table: TextTable) -> TextTable:
+    """The scorecard with A, B, … for the environments, which are listed below it."""
+    environments = table.header[1:-2]
+    letters = string.ascii_uppercase[: len(environments)]
+    header = (table.header[0], *letters, "mean", "worst")
+    key = tuple(f"{letter}  {name}" for letter, name in zip(letters, environments, strict=True))
+    return replace(table, header=header, notes=key + table.notes)
+
+
+def without_environments(table: TextTable) -> TextTable:
+    """The lettered scorecard without its environments, for terminals that have no room for their numbers."""
+    n = len(table.header) - 3
+    scores = f"the scores of {counted(n, 'environment')}"
+    note = f"No room for {scores}: widen the terminal, or see the table “scores”."
+    columns = [0, n + 1, n + 2]
+    return replace(
+        table,
+        header=tuple(table.header[j] for j in columns),
+        rows=[tuple(row[j] for j in columns) for row in table.rows],
+        numbers=tuple(table.numbers[j] for j in columns),
+        notes=(note, *table.notes[n:]),
+        styles={(i, columns.index(j)): style for (i, j), style in table.styles.items() if j in columns},
+    )
+
+
+def as_text(table: TextTable) -> str:
+    """Plain text, as wide as it needs to be."""
+    out = StringIO()
+    Console(file=out, width=100_000, color_system=None, legacy_windows=False).print(as_rich(table))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).rstrip() + "\n"
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """All columns, all digits (floats read back exactly), nothing for what is missing."""
+    out = BytesIO()
+    options = pa_csv.WriteOptions(quoting_style="needed")
+    pa_csv.write_csv(pa.Table.from_pandas(frame, preserve_index=False), out, options)
+    return out.getvalue().decode()
+
+
+def as_markdown(table: TextTable) -> str:
+    """A pipe table, with title and notes as paragraphs."""
+
+    def line(cells: tuple[str, ...]) -> str:
+        return "| " + " | ".join(_markdown(cell) for cell in cells) + " |"
+
+    rule = "|" + "|".join("---:" if right else "---" for right in table.numbers) + "|"
+    body = "\n".join([line(table.header), rule, *map(line, table.rows)])
+    parts = [f"**{_markdown(table.title)}**", body, *map(_markdown, table.notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(text: str) -> str:
+    return re.sub(r"([\\|*_`<\[\]])", r"\\\1", text.replace("\n", " "))
+
+
+def as_latex(table: TextTable) -> str:
+    """A ``tabular`` with the rules of booktabs; title and notes are comments above it."""
+    comments = [table.title, r"needs \usepackage{booktabs}", *table.notes]
+    columns = "".join("r" if right else "l" for right in table.numbers)
+    return "\n".join(
+        [
+            *(f"% {' '.join(comment.split())}" for comment in comments),
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            _latex_row(table.header),
+            r"\midrule",
+            *map(_latex_row, table.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _latex_row(cells: tuple[str, ...]) -> str:
+    return " & ".join(latex(cell) for cell in cells) + r" \\"
+
+
+def latex(text: str) -> str:
+    r"""Text that prints as itself in LaTeX; Greek letters, roots and signs become mathematics.
+
+    Examples
+    --------
+    >>> print(latex("β=0.5, 100% of R/√(KT) & -3 ± 1"))
+    $\beta$=0.5, 100\% of R/$\sqrt{KT}$ \& $-$3 $\pm$ 1
+    """
+    text = _NUMBER.sub("−", " ".join(text.split()))
+    parts, end = [], 0
+    for match in _ROOT.finditer(text):
+        inside = (match[1] or match[2] or "").translate(_TRANSLATION).replace("$", "")
+        parts += [text[end : match.start()].translate(_TRANSLATION), rf"$\sqrt{{{inside}}}$"]
+        end = match.end()
+    return "".join([*parts, text[end:].translate(_TRANSLATION)])

@@ -1,0 +1,284 @@
+"""The tables of a study as a reader sees them: which columns, how many digits. Rendering is in formats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from bothworlds.report.numbers.frames import LAW_WEIGHTS
+from bothworlds.report.numbers.scores import MINIMAX_SCORE, RATIO_STEPS, Scorecard, ratio_step, scorecard
+
+if TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
+# --- numbers: few digits, thousands apart, a true minus sign ----------------------------------------------
+
+MISSING = "–"  # where there is no number
+
+
+def format_fixed(value: float, places: int) -> str:
+    """A number with so many decimals.
+
+    Examples
+    --------
+    >>> format_fixed(-12345.678, 1), format_fixed(-0.001, 2)
+    ('−12,345.7', '0.00')
+    """
+    text = f"{abs(value):,.{places}f}"
+    return f"−{text}" if value < 0.0 and text.strip("0.,") else text
+
+
+def format_number(value: float | None, digits: int = 3) -> str:
+    """A number with so many significant digits, whole ones in full, without exponent for ordinary sizes.
+
+    Examples
+    --------
+    >>> [format_number(x) for x in (0.012345, 3.14159, 99.97, 12345.6, -2.5e-9)]
+    ['0.0123', '3.14', '100', '12,346', '−2.5e-09']
+    >>> [format_number(x) for x in (-0.0, None, float("nan"), float("-inf"))]
+    ['0', '–', '–', '−∞']
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0.0 else "−∞"
+    if value == 0.0:
+        return "0"
+    size = int(f"{value:.{digits - 1}e}".partition("e")[2])  # after rounding: 99.97 is 100
+    if size < -4 or size > 8:
+        return f"{value:.{digits}g}".replace("-", "−", int(value < 0.0))
+    return format_fixed(value, max(0, digits - 1 - size))
+
+
+def plus_minus(mean: float, low: float, high: float) -> str:
+    """A mean with half the width of its interval, which has two significant digits.
+
+    Examples
+    --------
+    >>> plus_minus(-4123.456, -4126.9, -4120.1), plus_minus(5.0, float("nan"), float("nan"))
+    ('−4,123.5 ± 3.4', '5.00')
+    """
+    half = (high - low) / 2.0
+    if math.isnan(mean) or math.isnan(half) or half <= 0.0:
+        return format_number(mean)
+    places = min(12, max(0, 1 - math.floor(math.log10(half))))
+    return f"{format_fixed(mean, places)} ± {format_fixed(half, places)}"
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """An estimate and its interval, two decimals.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> with_interval(0.5, -0.42, 0.61), with_interval(0.5, nan, nan), with_interval(nan, nan, nan)
+    ('0.50 [−0.42, 0.61]', '0.50', '–')
+    """
+    if math.isnan(value):
+        return MISSING
+    middle, *ends = (format_fixed(x, 2) for x in (value, low, high))
+    return middle if math.isnan(low) else f"{middle} [{', '.join(ends)}]"
+
+
+def format_p_value(value: float) -> str:
+    """A p-value; below one in a thousand only that."""
+    return "< 0.001" if value < 0.001 else format_number(value, 2)
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+LOG_ENDED = "log ended"
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of strings: header, rows, which columns are numbers, and what is to be said below."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    numbers: tuple[bool, ...]
+    notes: tuple[str, ...] = ()
+    styles: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Color of a cell by (row, column); it never says more than the text does."""
+
+
+FrameRow = Mapping[Hashable, Any]
+
+
+def _final_regret(row: FrameRow) -> str:
+    return LOG_ENDED if row["ended"] else plus_minus(row["mean"], row["low"], row["high"])
+
+
+def _agreement(row: FrameRow) -> str:
+    """The share of resamples that prefer the most frequent law."""
+    weights = [row[name] for name in LAW_WEIGHTS]
+    return MISSING if math.isnan(weights[0]) else f"{math.floor(100 * max(weights))}%"
+
+
+def _exponent(row: FrameRow) -> str:
+    return with_interval(row["exponent"], row["exponent_low"], row["exponent_high"])
+
+
+Column = tuple[str, bool, Callable[[FrameRow], str]]  # header, is it a number, entry
+ENVIRONMENT_COLUMN: Column = ("environment", False, lambda row: str(row["environment"]))
+HORIZON_COLUMN: Column = ("horizon", True, lambda row: f"{row['horizon']:,}")
+POLICY_COLUMN: Column = ("policy", False, lambda row: str(row["policy"]))
+CELL_COLUMNS = (ENVIRONMENT_COLUMN, HORIZON_COLUMN, POLICY_COLUMN)
+GROWTH_COLUMNS: tuple[Column, ...] = (
+    ("law", False, lambda row: row["law"]),
+    ("agreement", True, _agreement),
+    ("exponent (95%)", True, _exponent),
+)
+TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
+    "cells": (
+        ("cell", True, lambda row: f"{row['cell']}"),
+        *CELL_COLUMNS,
+        ("arms", True, lambda row: f"{row['n_arms']}"),
+        ("world", False, lambda row: row["world"]),
+        ("optimal arms", True, lambda row: MISSING if pd.isna(row["optimal"]) else f"{row['optimal']}"),
+        ("replications", True, lambda row: f"{row['replications']}"),
+    ),
+    "summary": (
+        *CELL_COLUMNS,
+        ("mean regret ± 95%", True, _final_regret),
+        ("median", True, lambda row: format_number(row["median"])),
+        ("5%", True, lambda row: format_number(row["q05"])),
+        ("95%", True, lambda row: format_number(row["q95"])),
+        ("worst", True, lambda row: format_number(row["worst"])),
+        ("replications", True, lambda row: f"{row['replications']}"),
+    ),
+    "growth": (*CELL_COLUMNS, *GROWTH_COLUMNS),
+    "scaling": (
+        ENVIRONMENT_COLUMN,
+        POLICY_COLUMN,
+        ("horizons", True, lambda row: f"{row['horizons']}"),
+        *GROWTH_COLUMNS,
+    ),
+    "pairs": (
+        ENVIRONMENT_COLUMN,
+        HORIZON_COLUMN,
+        ("policy a", False, lambda row: row["policy_a"]),
+        ("policy b", False, lambda row: row["policy_b"]),
+        ("regret a − b ± 95%", True, lambda row: plus_minus(row["difference"], row["low"], row["high"])),
+        ("p (Holm)", True, lambda row: format_p_value(row["p_holm"])),
+        ("a wins", True, lambda row: f"{row['wins']}/{row['replications']}"),
+    ),
+    "scores": (
+        *CELL_COLUMNS,
+        ("score", True, lambda row: format_number(row["score"])),
+        ("kind", False, lambda row: row["kind"]),
+        ("ratio to best", True, lambda row: format_number(row["ratio"])),
+    ),
+    "ranking": (
+        POLICY_COLUMN,
+        ("geometric mean", True, lambda row: format_number(row["geometric_mean"])),
+        ("worst", True, lambda row: format_number(row["worst"])),
+        ("worst environment", False, lambda row: row["worst_environment"]),
+        ("environments", True, lambda row: f"{row['environments']}"),
+    ),
+    "timing": (
+        *CELL_COLUMNS,
+        ("arms", True, lambda row: f"{row['n_arms']}"),
+        ("rounds", True, lambda row: f"{row['rounds']:,}"),
+        ("seconds", True, lambda row: format_number(row["seconds"])),
+        ("ns per round", True, lambda row: format_number(row["nanoseconds_per_round"])),
+    ),
+}
+TITLES = {
+    "scorecard": "Scorecard",
+    "ranking": "Ratio to the best of each environment",
+    "summary": "Final regret",
+    "growth": "Growth of regret over the last decade of rounds",
+    "scaling": "Growth of final regret with the horizon",
+    "pairs": "Policies two by two, on common random numbers",
+    "scores": "Scores",
+    "timing": "Time in kernels",
+    "cells": "Cells",
+}
+
+
+def text_table(study: Study, name: str) -> TextTable:
+    """The table of that name, for readers."""
+    if name == "scorecard":
+        return scorecard_table(study)
+    columns = TABLE_COLUMNS[name]
+    rows = getattr(study, name).to_dict("records")
+    return TextTable(
+        f"{study.title}: {TITLES[name]}",
+        tuple(header for header, _, _ in columns),
+        [tuple(entry(row) for _, _, entry in columns) for row in rows],
+        tuple(right for _, right, _ in columns),
+        _incomplete(study),
+    )
+
+
+def _incomplete(study: Study) -> tuple[str, ...]:
+    """A note on what is missing, if something is."""
+    return () if study.complete else (f"Not complete: {study.status}. Numbers will change.",)
+
+
+# --- the scorecard ----------------------------------------------------------------------------------------
+
+MARK_STYLES = {"★": "bold cyan", "●": "cyan", "○": "", "·": "yellow", "✗": "bold red"}
+MOST_ENVIRONMENTS = 8
+"""The scorecard has a column for every environment up to so many; beyond, it is the ranking."""
+
+
+def _legend() -> str:
+    ends = {mark: end for end, mark in RATIO_STEPS}
+    best, *between, worst = ends
+    up_to = [f"{mark} up to {ends[mark]:g} times" for mark in between]
+    last = f"{worst} more than {ends[between[-1]]:g} times"
+    return ", ".join([f"{best} best of its world", f"{up_to[0]} the best", *up_to[1:], last])
+
+
+MARK_LEGEND = _legend()
+
+
+def mark_and_style(ratio: float) -> tuple[str, str]:
+    """The mark of a ratio to the best, and its style where there is color."""
+    step = ratio_step(ratio)
+    if step is None:
+        return " ", "dim"
+    mark = RATIO_STEPS[step][1]
+    return mark, MARK_STYLES[mark]
+
+
+def scorecard_table(study: Study) -> TextTable:
+    """Policies × environments: scores, marked and colored by the ratio to the best of the environment."""
+    card = scorecard(study)
+    environments = card.environments if len(card.environments) <= MOST_ENVIRONMENTS else []
+    rows, styles = [], {}
+    for i, policy in enumerate(card.policies):
+        cells = [policy]
+        for j, environment in enumerate(environments, start=1):
+            entry = card.entries.get((policy, environment))
+            mark, styles[i, j] = mark_and_style(math.nan if entry is None else entry.ratio)
+            text = MISSING if entry is None else format_number(entry.score)
+            cells.append(LOG_ENDED if entry is not None and entry.ended else f"{text} {mark}")
+        overall = [ratios.get(policy, math.nan) for ratios in (card.geometric_mean, card.worst)]
+        for j, ratio in enumerate(overall, start=len(cells)):
+            styles[i, j] = mark_and_style(ratio)[1]
+        rows.append((*cells, *map(format_number, overall)))
+    heads = [f"{name}*" if card.kinds.get(name) == MINIMAX_SCORE else name for name in environments]
+    header = ("policy", *heads, "geometric mean", "worst")
+    numbers = (False, *[True] * (len(header) - 1))
+    title = f"{study.title}: {TITLES['scorecard']} after {card.rounds}"
+    return TextTable(title, header, rows, numbers, _score_notes(card) + _incomplete(study), styles)
+
+
+def _score_notes(card: Scorecard) -> tuple[str, ...]:
+    """What the numbers of the scorecard mean."""
+    overall = "Geometric mean and worst: ratio to the best over environments."
+    n_environments = len(card.environments)
+    if n_environments > MOST_ENVIRONMENTS:
+        return f"{n_environments} environments; the table “scores” has them all.", overall
+    minimax = [name for name, kind in card.kinds.items() if kind == MINIMAX_SCORE]
+    kinds = ["Score: (R + K)/(R of the best + K), 1 is the best"] if len(minimax) < n_environments else []
+    kinds += ["* no fixed gaps: R/√(KT), about 1 is the minimax rate"] if minimax else []
+    return "; ".join(kinds) + ".", MARK_LEGEND + ".", overall

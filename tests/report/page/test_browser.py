@@ -1,0 +1,242 @@
+"""The page in a real browser: offline, without errors, and its controls do what they say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bothworlds.report.page import write_report
+from bothworlds.report.study import Study
+from lab_store import POLICIES, WORLDS, FakeStudy, write_store
+
+CHROMIUM = shutil.which("chromium")
+REQUIRED = os.environ.get("BOTHWORLDS_BROWSER") == "required"  # there a missing browser is a failure
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None and not REQUIRED, reason="chromium is not installed (apt-get install chromium)"
+    ),
+    pytest.mark.compiled,  # the browser runs no line of Python: nothing to see without the JIT
+]
+READY = "html[data-ready=yes]"
+SETTLED = "() => window.report.settled()"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def show(browser, report):
+    """Open the page; any request but for the file itself, any message and any error are collected."""
+    opened = []
+
+    def open_page(file=report, **options):
+        context = browser.new_context(**options)
+        page = context.new_page()
+        page.trouble = []
+        page.route(
+            "**/*", lambda route: route.continue_() if route.request.url == file.as_uri() else route.abort()
+        )
+        page.on("request", lambda r: r.url == file.as_uri() or page.trouble.append(r.url))
+        page.on("console", lambda message: page.trouble.append(message.text))
+        page.on("pageerror", lambda error: page.trouble.append(str(error)))
+        page.goto(file.as_uri())
+        page.wait_for_selector(READY, timeout=60_000)
+        opened.append(context)
+        return page
+
+    yield open_page
+    for context in opened:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def page(show):
+    return show(viewport={"width": 1200, "height": 900})
+
+
+def settle(page):
+    page.wait_for_function(SETTLED)
+
+
+def strokes(page, panel=0):
+    """How many lines with a stroke the first chart draws, and their paths."""
+    return page.evaluate(
+        """(panel) => {
+            const figure = document.querySelectorAll('#curves figure')[panel];
+            return [...figure.querySelectorAll('.mark-line path')].map((path) => path.getAttribute('d'));
+        }""",
+        panel,
+    )
+
+
+def ticks(page, box, axis):
+    """The labels of an axis of the first chart in a box; x comes first."""
+    return page.evaluate(
+        "([box, i]) => document.querySelector(box).querySelectorAll('.role-axis-label')[i].textContent",
+        [box, axis],
+    )
+
+
+def test_it_loads_offline_without_a_word_on_the_console(page):
+    assert page.trouble == []
+    assert page.evaluate("window.hacked") is None
+    # curves of four worlds, ends of three (a log ended), a run, a sweep, pairs, and the extra section's
+    assert page.locator(".chart svg.marks").count() == 11
+    assert page.locator("h2").first.inner_text() == "Which policy survives which world?"
+
+
+def test_linear_and_log_scales(page):
+    before = (ticks(page, "#curves", 0), ticks(page, "#curves", 1))
+    assert before[0] == "1101001k10k"
+    assert before[1] == "0101001k"
+    page.click("#scale-x button[value=linear]")
+    page.click("#scale-y button[value=linear]")
+    settle(page)
+    after = (ticks(page, "#curves", 0), ticks(page, "#curves", 1))
+    assert after[0] == "2k4k6k8k10k"
+    assert after[1] != before[1]
+    assert page.get_attribute("#scale-x button[value=linear]", "aria-pressed") == "true"
+    page.click("#scale-x button[value=log]")
+    page.click("#scale-y button[value=log]")
+    settle(page)
+    assert (ticks(page, "#curves", 0), ticks(page, "#curves", 1)) == before
+
+
+def test_the_legend_switches_policies_by_mouse_and_by_keyboard(page):
+    button = page.locator("#legend button[data-policy='2']")
+    before = strokes(page)
+    button.click()
+    settle(page)
+    assert button.get_attribute("aria-pressed") == "false"
+    assert len(strokes(page)) < len(before)
+    button.focus()
+    page.keyboard.press("Enter")
+    settle(page)
+    assert strokes(page) == before
+    page.click("#legend button[data-policy='1']", modifiers=["Shift"])
+    settle(page)
+    assert page.locator("#legend button[aria-pressed=true]").count() == 1
+    page.click("#legend button[value=all]")
+    settle(page)
+    assert strokes(page) == before
+
+
+def test_nothing_to_show_is_said(page):
+    page.click("#legend button[value=none]")
+    settle(page)
+    assert page.locator("#curves .empty").count() == 4
+    page.click("#legend button[value=all]")
+    settle(page)
+    assert page.locator("#curves .empty").count() == 0
+    assert page.locator("#finals .empty").count() == 1  # a log that ended has no final regret
+
+
+def test_choosing_a_world_a_band_and_bounds(page):
+    all_worlds = page.locator("#curves figure").count()
+    page.select_option("#world", label="Switching, T = 1,000")
+    settle(page)
+    assert (all_worlds, page.locator("#curves figure").count()) == (4, 1)
+    assert page.locator("#curves figcaption span").inner_text() == "Switching, T = 1,000"
+    area = "document.querySelector('#curves .mark-area path').getAttribute('d')"
+    narrow = page.evaluate(area)
+    page.select_option("#band", "spread")
+    settle(page)
+    assert page.evaluate(area) != narrow
+    page.select_option("#world", "0")
+    settle(page)
+    with_bounds = len(strokes(page))
+    page.uncheck("#show-bounds")
+    settle(page)
+    assert len(strokes(page)) == with_bounds - 5
+    page.check("#show-bounds")
+    page.select_option("#band", "mean")
+    page.select_option("#world", "all")
+    settle(page)
+
+
+def test_arms_pairs_and_sweeps_follow_their_selects(page):
+    def picture(box):
+        return page.evaluate("(box) => document.querySelector(box + ' svg').outerHTML", box)
+
+    for box, select, option in (
+        ("#run-chart", "#run-world", "4"),
+        ("#pairs-chart", "#pairs-reference", "0"),
+        ("#sweep-chart", "#sweep-setting", "1"),
+    ):
+        before = picture(box)
+        page.select_option(select, option)
+        settle(page)
+        assert picture(box) != before
+    assert page.locator("[data-sweep-legend]:visible").count() == 1  # that of the chosen setting
+    assert page.locator("#run-arms li").first.inner_text() in ("arm 0", "arm 0 (optimal)")
+    assert page.locator("#pairs-rows tr").count() == 4
+    assert page.locator("#pairs-note").inner_text().startswith("Reference: FTRL Tsallis β=0.3.")
+
+
+def test_values_on_hover(page):
+    page.locator("#curves figure").first.scroll_into_view_if_needed()
+    box = page.locator("#curves figure .chart").first.bounding_box()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    cells = [text.strip() for text in page.locator("#vg-tooltip-element td").all_inner_texts()]
+    told = dict(zip(cells[::2], cells[1::2], strict=True))
+    assert told["policy"] in page.evaluate("JSON.parse(document.getElementById('data').textContent).policies")
+    assert float(told["95% from"]) <= float(told["mean regret"]) <= float(told["95% to"])
+
+
+def test_a_saved_chart_has_its_colors(page):
+    with page.expect_download() as download:
+        page.click("#curves figure button >> nth=0")
+    saved = download.value
+    assert saved.suggested_filename == "bernoulli-gap-0-1-t-10-000.svg"
+    text = Path(saved.path()).read_text(encoding="utf-8")
+    assert "var(--" not in text
+    assert "#1558c0" in text.lower()
+    assert page.trouble == []
+
+
+def test_a_phone_in_the_dark(show):
+    page = show(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    wide = page.evaluate(
+        "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().right))"
+    )
+    assert wide <= 360
+    label = "getComputedStyle(document.querySelector('#curves .role-axis-label text')).fill"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(233, 235, 238)"
+    assert page.evaluate(label) == "rgb(233, 235, 238)"
+    assert page.trouble == []
+    # on paper it is light again, charts included, without being drawn anew
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(label) == "rgb(21, 24, 28)"
+    assert page.locator(".controls .row").is_hidden()
+    assert page.pdf(format="A4")[:4] == b"%PDF"
+
+
+def test_a_single_replication_is_drawn_without_intervals(show, tmp_path):
+    folder = write_store(
+        tmp_path / "out", FakeStudy(POLICIES[:3], WORLDS[:1]), replications=1, checkpoints=20
+    )
+    page = show(write_report(Study.load(folder), tmp_path / "report.html"))
+    assert page.locator(".chart svg.marks").count() == 5  # curves, ends, a run, a sweep, pairs
+    assert page.locator(".mark-line path").count() > 0
+    assert page.locator("#curves .mark-area path").count() == 0
+    assert page.locator("#pairs-note").inner_text().endswith("A single replication has no interval.")
+    assert page.locator("#pairs-rows td:has-text('[')").count() == 0
+    for scale in ("linear", "log"):
+        page.click(f"#scale-y button[value={scale}]")
+        settle(page)
+    page.select_option("#band", "spread")
+    settle(page)
+    assert page.trouble == []
