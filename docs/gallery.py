@@ -41,7 +41,7 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "discrete": E.Discrete(values=(0.0, 0.5, 1.0), probabilities=((0.4, 0.4, 0.2), (0.2, 0.4, 0.4))),
     "minimax": E.Minimax(n_arms=4),
     "stochastically-constrained": E.StochasticallyConstrained(n_arms=4, gap=0.2),
-    "corrupted": E.Corrupted(BASE, 200, "targeted"),
+    "corrupted": E.Corrupted(BASE, 200, strategy="targeted"),
     "switching": E.Switching(n_arms=4, gap=0.2),
     "drifting": E.Drifting(n_arms=4, period=4000),
     "threshold-adversary": E.ThresholdAdversary(n_arms=4),
@@ -49,7 +49,7 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "deterministic-killer": E.DeterministicKiller(n_arms=4),
     "loss-table": E.LossTable(np.random.default_rng(1).random((HORIZON, 4)) * [0.8, 1.0, 1.0, 1.0]),
     "logged": E.Logged(LOG["actions"], LOG["rewards"], LOG["propensities"]),
-    "delayed": E.Delayed(BASE, 100, "geometric"),
+    "delayed": E.Delayed(BASE, 100, law="geometric"),
 }
 
 

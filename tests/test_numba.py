@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core import caching, cgutils, imputils, types
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python, rtsys
 from numba.core.typing import templates
 from packaging.requirements import Requirement
 
@@ -53,6 +53,7 @@ def test_only_one_file_touches_numba():
         (cgutils, ["get_or_insert_function", "alloca_once_value", "voidptr_t"]),
         (types, ["Type", "VarArg", "Any", "UniTuple", "uint64"]),
         (rtsys, ["get_allocation_stats"]),
+        (_nrt_python, ["memsys_enable_stats"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

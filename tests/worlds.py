@@ -63,7 +63,7 @@ WORLDS = [
     World(en.Logged(*synthetic_log(4000)), None, prints=False),
     *(
         World(
-            en.Corrupted(two_best, 30.25, strategy),
+            en.Corrupted(two_best, 30.25, strategy=strategy),
             oracle.corrupted(two_best_rows, [0, 1], 30.25, strategy),
         )
         for strategy in ("front", "targeted", "adaptive", "inside")
@@ -73,6 +73,6 @@ WORLDS = [
         oracle.corrupted(oracle.beta(MEANS, 8.0), [0, 3], 12.5, "front"),
     ),
     World(en.Delayed(two_best, 7), None),
-    World(en.Delayed(two_best, 4.5, "geometric"), None),
-    World(en.Delayed(two_best, 3.0, "heavy", longest=25), None),
+    World(en.Delayed(two_best, 4.5, law="geometric"), None),
+    World(en.Delayed(two_best, 3.0, law="heavy", longest=25), None),
 ]

@@ -20,7 +20,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import caching, cgutils, types
 from numba.core.errors import NumbaError
 from numba.core.imputils import impl_ret_borrowed
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python, rtsys
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
 
@@ -58,7 +58,8 @@ def machine_code(made: Any, argument_types: tuple[Any, ...]) -> Callable[..., An
 
 
 def arrays_alive() -> int:
-    """How many arrays compiled code has allocated and not freed."""
+    """How many arrays compiled code has allocated and not freed, since this was asked for the first time."""
+    _nrt_python.memsys_enable_stats()
     counts = rtsys.get_allocation_stats()
     return int(counts.mi_alloc - counts.mi_free)
 

@@ -229,7 +229,7 @@ def policy_learns_only_from_feedback(case: PolicyCase) -> None:
 
 def policy_draws_replications_independently(case: PolicyCase) -> None:
     """Between replications, and between seeds, what is drawn is uncorrelated given the distributions."""
-    world = environments.LossTable(np.tile(np.linspace(0.3, 0.7, case.n_arms), (100, 1)))
+    world = environments.Bernoulli(means=np.linspace(0.3, 0.7, case.n_arms).tolist())
     how: dict[str, Any] = {"horizon": 100, "trace": True, "jobs": 1}
     traces = [
         trace

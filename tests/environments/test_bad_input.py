@@ -119,8 +119,8 @@ REFUSED = [
     (en.Delayed, {"base": en.Delayed(BASE, 1), "mean": 1}, r"not Delayed itself, got Delayed\(Bernoulli"),
     (en.Delayed, {"base": BASE, "mean": -1}, r"mean must be .* at least 0 and at most 100000, got -1.0"),
     (en.Delayed, {"base": BASE, "mean": 5, "longest": 4}, r"mean must be .* at most 4, got 5.0"),
-    (en.Delayed, {"base": BASE, "mean": 1.5}, r"mean must be a whole number for kind='fixed', got 1.5"),
-    (en.Delayed, {"base": BASE, "mean": 1, "kind": "late"}, r"kind must be one of 'fixed', .*, got 'late'"),
+    (en.Delayed, {"base": BASE, "mean": 1.5}, r"mean must be a whole number for law='fixed', got 1.5"),
+    (en.Delayed, {"base": BASE, "mean": 1, "law": "late"}, r"law must be one of 'fixed', .*, got 'late'"),
     (en.Delayed, {"base": BASE, "mean": 1, "longest": -1}, r"longest must be at least 0, got -1"),
 ]
 

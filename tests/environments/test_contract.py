@@ -12,6 +12,7 @@ import pytest
 import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.errors import UnknownNameError
+from bothworlds.testing import ENVIRONMENT_CHECKS, EnvironmentCase
 from oracle import worlds as oracle
 from worlds import WORLDS
 
@@ -31,6 +32,12 @@ def play(world, policies=POLICY, replications=2, **options):
 
 def same(run, other):
     return np.array_equal(run.kept, other.kept)
+
+
+@pytest.mark.parametrize("check", ENVIRONMENT_CHECKS, ids=lambda check: check.__name__)
+@each_world()
+def test_keeps_the_contract(world, check):
+    check(EnvironmentCase(world.environment, HORIZON))
 
 
 @each_world()
@@ -64,24 +71,6 @@ def test_checkpoints_only_select_and_the_last_is_the_end(world):
     assert default.checkpoints[0] == 1
     assert default.checkpoints[-1] == HORIZON
     assert np.array_equal(default.kept, dense.kept[:, :, default.checkpoints - 1])
-
-
-@each_world()
-def test_losses_are_in_range_and_add_up(world):
-    run = play(world, trace=True, checkpoints=range(1, HORIZON + 1))
-    for trace, losses in zip(run.traces[0], run.losses[0], strict=True):
-        assert ((trace.losses >= 0) & (trace.losses <= 1)).all()
-        np.testing.assert_allclose(losses, np.cumsum(trace.losses), rtol=1e-13)
-
-
-@each_world(lambda world: not isinstance(world.environment, en.Delayed))
-def test_replay_of_the_trace_gives_the_trace_exactly(world):
-    for trace in play(world, trace=True).traces[0]:
-        again = bw.replay(POLICY, n_arms=trace.n_arms, horizon=HORIZON, arms=trace.arms, losses=trace.losses)
-        assert np.array_equal(again.p, trace.p)
-        assert np.array_equal(again.rates, trace.rates)
-        assert np.array_equal(again.estimates, trace.estimates)
-        assert np.array_equal(trace.arms, trace.played)
 
 
 @each_world(lambda world: world.rows is not None)

@@ -33,14 +33,14 @@ def watch(environment, p=EVEN, horizon=T, seed=1):
 @pytest.mark.parametrize("strategy", ["front", "targeted", "adaptive", "inside"])
 @pytest.mark.parametrize("budget", [0.0, 0.4, 7.0, 12.75])
 def test_the_whole_budget_is_spent_and_no_more(strategy, budget):
-    clean, corrupted = watch(en.Corrupted(BASE, budget, strategy))
+    clean, corrupted = watch(en.Corrupted(BASE, budget, strategy=strategy))
     assert np.abs(corrupted - clean).max(axis=1).sum() == pytest.approx(budget, abs=1e-12)
     assert ((corrupted >= 0) & (corrupted <= 1)).all()
 
 
 @pytest.mark.parametrize("strategy", ["front", "targeted", "inside"])
 def test_a_budget_that_is_never_exhausted(strategy):
-    clean, corrupted = watch(en.Corrupted(BASE, 1000, strategy))
+    clean, corrupted = watch(en.Corrupted(BASE, 1000, strategy=strategy))
     if strategy == "front":
         assert np.array_equal(corrupted, 1 - clean)
     elif strategy == "targeted":
@@ -60,7 +60,7 @@ def test_front_comes_first_and_the_last_coin_buys_a_part():
 
 
 def test_the_adaptive_adversary_waits_for_the_optimal_arms():
-    world = en.Corrupted(BASE, 8.0, "adaptive")
+    world = en.Corrupted(BASE, 8.0, strategy="adaptive")
     clean, corrupted = watch(world, p=np.array([0.25, 0.2, 0.25, 0.3]))
     assert np.array_equal(corrupted, clean)
     clean, corrupted = watch(world, p=np.array([0.05, 0.45, 0.25, 0.25]))
@@ -68,7 +68,9 @@ def test_the_adaptive_adversary_waits_for_the_optimal_arms():
 
 
 def test_fractional_losses_cost_what_they_move():
-    world = en.Corrupted(en.Discrete(values=[0.25, 0.5], probabilities=[[1, 0], [0, 1]]), 2.0, "targeted")
+    world = en.Corrupted(
+        en.Discrete(values=[0.25, 0.5], probabilities=[[1, 0], [0, 1]]), 2.0, strategy="targeted"
+    )
     clean, corrupted = watch(world, p=np.array([0.5, 0.5]))
     assert clean[0].tolist() == [0.25, 0.5]
     assert corrupted[:2].tolist() == [[1.0, 0.0]] * 2  # ¾ each
@@ -78,13 +80,13 @@ def test_fractional_losses_cost_what_they_move():
 
 @pytest.mark.parametrize("strategy", ["front", "targeted", "adaptive", "inside"])
 def test_both_regrets_differ_by_at_most_twice_the_budget(strategy):
-    world = en.Corrupted(en.Bernoulli(n_arms=4, gap=0.25, optimal=2), 30.0, strategy)
+    world = en.Corrupted(en.Bernoulli(n_arms=4, gap=0.25, optimal=2), 30.0, strategy=strategy)
     run = bw.simulate(bw.TsallisINF(), world, horizon=300, replications=5, seed=1)
     difference = np.abs(run.regret - run.clean_regret)
     assert difference.max() <= 60.0 + 1e-9
     assert difference.max() > 1.0
     free = bw.simulate(
-        bw.TsallisINF(), en.Corrupted(world.base, 0.0, strategy), horizon=300, replications=5, seed=1
+        bw.TsallisINF(), en.Corrupted(world.base, 0.0, strategy=strategy), horizon=300, replications=5, seed=1
     )
     base = bw.simulate(bw.TsallisINF(), world.base, horizon=300, replications=5, seed=1)
     assert np.array_equal(free.kept, base.kept)
@@ -96,12 +98,12 @@ def test_what_cannot_be_corrupted():
     ):
         en.Corrupted(en.Delayed(BASE, 3), 1.0)
     with pytest.raises(InvalidArgumentError, match=r"base must be .* not Corrupted itself, got Corrupted\("):
-        en.Corrupted(en.Corrupted(BASE, 1.0, "adaptive"), 1.0)
+        en.Corrupted(en.Corrupted(BASE, 1.0, strategy="adaptive"), 1.0)
 
 
 def test_regret_is_measured_against_the_arm_that_is_best_on_the_corrupted_losses():
     # with a budget for every round the optimal arm always loses and the other never does
-    world = en.Corrupted(en.Bernoulli(n_arms=2, gap=0.1), 4000, "targeted")
+    world = en.Corrupted(en.Bernoulli(n_arms=2, gap=0.1), 4000, strategy="targeted")
     run = bw.simulate(bw.Uniform(), world, horizon=4000, replications=4, seed=1)
     np.testing.assert_allclose(run.regret[0, :, -1], 2000, rtol=0.1)  # half of its rounds lose 1 more
     np.testing.assert_allclose(run.clean_regret[0, :, -1], 200, rtol=0.1)

@@ -23,10 +23,10 @@ T = 200
         en.Delayed(two_best, 0),
         en.Delayed(two_best, 7),
         en.Delayed(two_best, 500),
-        en.Delayed(two_best, 4.5, "geometric"),
-        en.Delayed(two_best, 20.0, "geometric", longest=20),
-        en.Delayed(two_best, 3.0, "heavy", longest=25),
-        en.Delayed(two_best, 50.0, "heavy"),
+        en.Delayed(two_best, 4.5, law="geometric"),
+        en.Delayed(two_best, 20.0, law="geometric", longest=20),
+        en.Delayed(two_best, 3.0, law="heavy", longest=25),
+        en.Delayed(two_best, 50.0, law="heavy"),
     ],
     ids=repr,
 )
@@ -62,7 +62,7 @@ def test_every_observation_arrives_once_when_due_oldest_first(world):
 def test_no_delay_is_no_delay(base, kind):
     options = {"horizon": T, "replications": 2, "seed": 3}
     plain = bw.simulate(POLICY, base, **options)
-    assert np.array_equal(bw.simulate(POLICY, en.Delayed(base, 0, kind), **options).kept, plain.kept)
+    assert np.array_equal(bw.simulate(POLICY, en.Delayed(base, 0, law=kind), **options).kept, plain.kept)
 
 
 def test_what_never_arrives_teaches_nothing():
@@ -82,7 +82,7 @@ def sampled(world, horizon=10**7, n=5000):
 @pytest.mark.parametrize("mean", [0.5, 3.0, 40.0])
 @pytest.mark.parametrize("kind", ["geometric", "heavy"])
 def test_delays_follow_their_law(kind, mean):
-    delays = sampled(en.Delayed(two_best, mean, kind, longest=10**6))
+    delays = sampled(en.Delayed(two_best, mean, law=kind, longest=10**6))
     n = np.arange(1000)
     # ⌊X⌋ ≤ n where X < n+1
     law = stats.geom(1 / (1 + mean), loc=-1) if kind == "geometric" else stats.lomax(2, scale=mean)
@@ -94,7 +94,7 @@ def test_delays_follow_their_law(kind, mean):
 
 
 def test_long_delays_are_cut():
-    delays = sampled(en.Delayed(two_best, 3.0, "heavy", longest=10))
+    delays = sampled(en.Delayed(two_best, 3.0, law="heavy", longest=10))
     assert delays.max() == 10
     assert np.mean(delays == 10) == pytest.approx((1 + 10 / 3) ** -2, abs=1e-4)
     assert set(sampled(en.Delayed(two_best, 5), n=10)) == {5}
@@ -104,9 +104,9 @@ def test_memory_is_bounded():
     def slots(world, horizon):
         return len(empty_queue(world.delay(horizon)).observations)
 
-    assert slots(en.Delayed(two_best, 3.0, "heavy"), 10**12) == 100_001
-    assert slots(en.Delayed(two_best, 3.0, "heavy", longest=9), 10**12) == 10
-    assert slots(en.Delayed(two_best, 3.0, "geometric"), 50) == 51
+    assert slots(en.Delayed(two_best, 3.0, law="heavy"), 10**12) == 100_001
+    assert slots(en.Delayed(two_best, 3.0, law="heavy", longest=9), 10**12) == 10
+    assert slots(en.Delayed(two_best, 3.0, law="geometric"), 50) == 51
     assert slots(en.Delayed(two_best, 3), 10**12) == 4
 
 

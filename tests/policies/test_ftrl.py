@@ -178,7 +178,7 @@ def test_policies_that_need_no_horizon_never_restart(policy):
     [
         bw.estimators.ImportanceWeighted(),
         bw.estimators.CappedBaseline(),
-        bw.estimators.CappedBaseline(0.25, 0.5, "drop"),
+        bw.estimators.CappedBaseline(0.25, baseline=0.5, beyond="drop"),
     ],
 )
 def test_estimates_are_unbiased_by_enumeration(estimator):

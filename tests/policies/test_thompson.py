@@ -196,3 +196,44 @@ def test_many_arms():
     assert abs(got.sum() - 1) < 1e-12
     means = ones / (ones + zeros)
     assert got[np.argmin(means)] > 10 * got[np.argsort(means)[150]]
+
+
+def mean_regret_of_two_rounds(losses):
+    """By enumeration: every arm of round 1, every rounding, and the exact probabilities of round 2."""
+    gaps = np.array(losses) - min(losses)
+    total = 0.0
+    for arm, loss in enumerate(losses):
+        for bit, chance in ((1, loss), (0, 1 - loss)):
+            ones, zeros = np.ones(2), np.ones(2)
+            (ones if bit else zeros)[arm] += 1
+            total += 0.5 * chance * (gaps[arm] + oracle.smallest(ones, zeros) @ gaps)
+    return total
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", [0, 1])
+def test_replications_round_fractional_losses_independently(seed):
+    """Constant losses: all that differs between replications is the draws and the rounding."""
+    world = bw.environments.LossTable(np.tile([0.5, 0.6], (2, 1)))
+    found = bw.simulate(bw.Thompson(), world, horizon=2, replications=20_000, seed=seed).regret[0, :, -1]
+    exact = mean_regret_of_two_rounds([0.5, 0.6])
+    assert exact == pytest.approx(0.0991, abs=1e-4)
+    assert abs(found.mean() - exact) < 4 * found.std() / np.sqrt(20_000)
+
+
+@pytest.mark.compiled
+def test_a_fractional_loss_has_the_same_law_in_every_round_and_replication():
+    """One arm: the number of losses rounded up is binomial over replications."""
+    params, rounds = bw.Thompson().resolve(1, None), 40
+    counts = []
+    for replication in range(2000):
+        state = init(params)
+        for uniforms in bw.rng.stream(3, 0, replication).random((rounds, 1)):
+            _, _, _, memo = pull_once.py_func(params, state, uniforms, 0, ALL_AWAKE)
+            update_once.py_func(params, state, 0, 0.3, 1.0, memo)
+        counts.append(int(state.ones[0] - 1))
+    expected = stats.binom(rounds, 0.3).pmf(np.arange(rounds + 1)) * 2000
+    inside = expected >= 10
+    observed = np.bincount(counts, minlength=rounds + 1)
+    observed, expected = (np.append(x[inside], x[~inside].sum()) for x in (observed.astype(float), expected))
+    assert stats.chisquare(observed, expected).pvalue > 1e-3

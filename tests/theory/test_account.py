@@ -35,7 +35,7 @@ RUNS = {
     "shannon": (light(bw.Shannon(), 0.5, 1.0, 162.0), SHANNON, 162.0, 0.5, 1.0, {}),
     "shannon, C=0": (light(bw.Shannon(), 2.0, 1.0, 0.0), SHANNON, 0.0, 2.0, 1.0, {}),
     "hybrid": (
-        light(bw.Hybrid(bw.Tsallis(0.5), bw.Shannon(), 0.3), 1.0, 0.5, 0.1),
+        light(bw.Hybrid(bw.Tsallis(0.5), bw.Shannon(), weight=0.3), 1.0, 0.5, 0.1),
         [(1, "tsallis", 0.5), (0.3, "shannon", None)],
         *(0.1, 1.0, 0.5, {}),
     ),
@@ -122,7 +122,7 @@ def test_fixed_rates_and_tiny_losses_move_by_1e_minus_9():
         (bw.Tsallis(0.5), tsallis(0.5)),
         (bw.Tsallis(0.99), tsallis(0.99)),
         (bw.CentredTsallis(0.3), [(1, "centred", 0.3)]),
-        (bw.Hybrid(bw.LogBarrier(), bw.Tsallis(0.7), 2.0), [(1, "log", None), (2, "tsallis", 0.7)]),
+        (bw.Hybrid(bw.LogBarrier(), bw.Tsallis(0.7), weight=2.0), [(1, "log", None), (2, "tsallis", 0.7)]),
     ],
     ids=str,
 )

@@ -50,7 +50,7 @@ def test_iid_losses(policy, gap, optimal):
 @pytest.mark.parametrize("strategy", ["front", "targeted", "inside"])
 def test_corrupted_losses(strategy):
     base = E.Bernoulli(n_arms=K, gap=0.5, optimal=2)
-    in_a_world(bw.TsallisINF(), E.Corrupted(base, 50.0, strategy))
+    in_a_world(bw.TsallisINF(), E.Corrupted(base, 50.0, strategy=strategy))
 
 
 def test_losses_that_merely_keep_their_gaps():

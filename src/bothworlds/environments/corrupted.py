@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -93,6 +93,7 @@ class Corrupted(Environment, name="corrupted"):
 
     base: Environment
     budget: float
+    _: KW_ONLY
     strategy: Literal["front", "targeted", "adaptive", "inside"] = "front"
 
     regret_kind = "regret on the corrupted losses; clean_regret: sum of the gaps of the arms played"

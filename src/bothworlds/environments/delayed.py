@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +47,7 @@ class Delayed(Environment, name="delayed"):
 
     base: Environment
     mean: float
+    _: KW_ONLY
     law: Literal["fixed", "geometric", "heavy"] = "fixed"
     longest: int = 100_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -78,6 +78,7 @@ class Logged(Environment, name="logged"):
     actions: ArrayLike
     rewards: ArrayLike
     propensities: ArrayLike
+    _: KW_ONLY
     n_arms: int = 0
 
     draws: ClassVar[int] = 2
@@ -117,7 +118,7 @@ class Logged(Environment, name="logged"):
         object.__setattr__(self, "n_arms", n)
 
     @classmethod
-    def read(cls, path: str | PathLike[str], n_arms: int = 0) -> Logged:
+    def read(cls, path: str | PathLike[str], *, n_arms: int = 0) -> Logged:
         """Read a log from a CSV file or a Parquet file (needs pyarrow).
 
         Its columns ``action``, ``reward`` and ``propensity`` are taken, by name; others are left alone.
@@ -129,7 +130,7 @@ class Logged(Environment, name="logged"):
         else:
             columns = _csv_columns(file)
         actions, rewards, propensities = (columns[name] for name in COLUMNS)
-        return cls(actions, rewards, propensities, n_arms)
+        return cls(actions, rewards, propensities, n_arms=n_arms)
 
     def estimated_means(self) -> FloatArray:
         """Self-normalised inverse-propensity estimates of every arm's mean loss, over the whole log."""

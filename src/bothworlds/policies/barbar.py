@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -81,6 +81,7 @@ class BARBAR(Policy, name="barbar"):
     """
 
     constants: Literal["theory", "practical"] = "practical"
+    _: KW_ONLY
     delta: float | None = None
 
     def __post_init__(self) -> None:

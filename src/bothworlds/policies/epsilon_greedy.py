@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +61,7 @@ class EpsilonGreedy(Policy, name="epsilon-greedy"):
     """
 
     epsilon: float | None = None
+    _: KW_ONLY
     c: float = 5.0
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +72,7 @@ class EXP3PlusPlus(Policy, name="exp3-plus-plus"):
     """
 
     alpha: float = 3.0
+    _: KW_ONLY
     beta: float = 256.0
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 from bothworlds import _check
@@ -274,6 +274,7 @@ class BroadOMD(Alias, name="broad-omd"):
     """
 
     eta: float = 1.0 / 162.0
+    _: KW_ONLY
     anytime: bool = False
 
     def __post_init__(self) -> None:

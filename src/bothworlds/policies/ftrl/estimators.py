@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from bothworlds import _check
@@ -83,6 +83,7 @@ class CappedBaseline(Estimator, name="capped-baseline"):
     """
 
     kappa: float = 0.5
+    _: KW_ONLY
     baseline: float | None = None
     beyond: Literal["cap", "drop"] = "cap"
 

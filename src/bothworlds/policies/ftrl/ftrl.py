@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 from bothworlds import _check
@@ -96,6 +96,7 @@ class FTRL(Policy, name="ftrl"):
     accountable: ClassVar[bool] = True
 
     regularizer: Regularizer
+    _: KW_ONLY
     constants: Literal["paper", "printed", "light"] | None = None
     log_barrier: float | None = None
     theta: float | None = None
@@ -175,7 +176,7 @@ class FTRL(Policy, name="ftrl"):
                     fix="constants='paper' takes log T as at least 1",
                 )
             return barrier, PaperRates(preset.theta / math.sqrt(math.log(horizon)), alpha)
-        return barrier, PaperRates(preset.theta, alpha, preset.over_log)
+        return barrier, PaperRates(preset.theta, alpha, over_log=preset.over_log)
 
 
 class Alias(Policy):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -187,6 +187,7 @@ class PaperRates(ScaledRates, name="paper-rates"):
     """
 
     alpha: float
+    _: KW_ONLY
     over_log: bool = False
 
     def __post_init__(self) -> None:

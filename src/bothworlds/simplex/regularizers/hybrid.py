@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 from bothworlds import _check
@@ -32,6 +32,7 @@ class Hybrid(Regularizer, name="hybrid"):
 
     first: Regularizer
     second: Regularizer
+    _: KW_ONLY
     weight: float = 1.0
 
     def __post_init__(self) -> None:

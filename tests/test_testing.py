@@ -1,0 +1,262 @@
+"""The contract is a contract: each promise, broken on purpose, is noticed and named."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import bothworlds as bw
+from bothworlds.environments.base import (
+    Totals,
+    benchmark,
+    cost_of,
+    loss_of,
+    open_world,
+    prepare,
+    totals_world,
+)
+from bothworlds.policies.base import act, distribution, draw, init, learn, memo_of, step, weight_of
+from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
+from bothworlds.testing import check_environment, check_policy, check_regularizer
+
+pytestmark = pytest.mark.compiled
+
+
+class State(NamedTuple):
+    sums: np.ndarray
+    p: np.ndarray
+
+
+def make(name, **kernels):
+    """A policy with exponential weights, some of whose kernels are others."""
+
+    class Parameters(NamedTuple):
+        n_arms: int
+
+    @dataclass(frozen=True, repr=False)
+    class Policy(bw.Policy, name=f"broken-{name}"):
+        def parameters(self, n_arms, horizon):
+            return Parameters(n_arms)
+
+    for kind, known in ((Policy, f"Policy_{name}"), (Parameters, f"Parameters_{name}")):
+        kind.__name__ = kind.__qualname__ = known
+        globals()[known] = kind  # so that it can be pickled
+    for kernel, good in GOOD.items():
+        kernel.register(Parameters)(kernels.get(kernel.__name__, good))
+    return Policy()
+
+
+def _init(params: Any) -> State:
+    return State(np.zeros(params.n_arms), np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+def _act(params, state, uniforms):
+    return draw(state.p, uniforms[0])
+
+
+def _weight(params, state, arm):
+    return state.p[arm]
+
+
+def _learn(params, state, arm, loss, weight, memo):
+    state.sums[arm] += loss / weight
+
+
+def _step(params, state):
+    total = 0.0
+    for i in range(params.n_arms):
+        state.p[i] = math.exp(-0.05 * state.sums[i])
+        total += state.p[i]
+    for i in range(params.n_arms):
+        state.p[i] /= total
+    return 0
+
+
+def _distribution(params, state, out):
+    out[:] = state.p
+
+
+def _memo(params, state, arm, uniforms):
+    return 0.0
+
+
+GOOD = {
+    init: _init,
+    act: _act,
+    weight_of: _weight,
+    learn: _learn,
+    step: _step,
+    distribution: _distribution,
+    memo_of: _memo,
+}
+
+
+def test_a_good_policy_passes():
+    check_policy(make("not"))
+
+
+def _weight_of_one(params, state, arm):
+    return 1.0
+
+
+def _always_first(params, state, uniforms):
+    return 0
+
+
+def _step_without_sum(params, state):
+    for i in range(params.n_arms):
+        state.p[i] = math.exp(-0.05 * state.sums[i])
+    return 0
+
+
+def _moving_act(params, state, uniforms):
+    state.sums[0] += 0.001
+    return draw(state.p, uniforms[0])
+
+
+def _first_uniform(params, state, arm, uniforms):
+    state.sums[0] += uniforms[0]
+    return 0.0
+
+
+def _failing(params, state):
+    return 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kernels", "said"),
+    [
+        (
+            "weight",
+            {"weight_of": _weight_of_one},
+            r"round 1 weight_of gives .*, which sums to 4\.0, not to 1",
+        ),
+        ("draw", {"act": _always_first}, r"of 4000 draws .* fell on the arms, expected"),
+        ("sum", {"step": _step_without_sum}, r"probabilities must sum to 1, off by"),
+        ("replay", {"act": _moving_act}, r"replay differs from live play in \d+ of 201 rounds"),
+    ],
+)
+def test_a_broken_promise_is_named(name, kernels, said):
+    with pytest.raises(AssertionError, match=rf"Policy_{name}\(\): .*{said}"):
+        check_policy(make(name, **kernels))
+
+
+def test_a_policy_without_a_name_cannot_be_saved():
+    @dataclass(frozen=True, repr=False)
+    class Nameless(bw.Uniform):
+        pass
+
+    globals()["Nameless"] = Nameless
+    Nameless.__qualname__ = "Nameless"
+    with pytest.raises(AssertionError, match=r"it must have a name to be saved: Nameless has no name"):
+        check_policy(Nameless())
+
+
+class WorldParameters(NamedTuple):
+    n_arms: int
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Boundless(bw.environments.Environment):
+    """A benchmark that is not on the scale of the costs: regret beyond what is possible."""
+
+    n_arms: int = 3
+    regret_kind = "wrong"
+
+    def parameters(self, horizon):
+        return WorldParameters(self.n_arms)
+
+
+@open_world.register(WorldParameters)
+def _(env):
+    return totals_world(env.n_arms)
+
+
+@prepare.register(WorldParameters)
+def _(env, world: Totals, t, p, uniforms):
+    for i in range(env.n_arms):
+        world.losses[i] = 0.25 * i
+
+
+@loss_of.register(WorldParameters)
+def _(env, world, t, arm, uniforms):
+    return world.losses[arm]
+
+
+@cost_of.register(WorldParameters)
+def _(env, world, t, arm, uniforms):
+    return world.losses[arm], world.losses[arm]
+
+
+@benchmark.register(WorldParameters)
+def _(env, world, t):
+    return -2.0 * t, 0.0
+
+
+def test_regret_beyond_what_is_possible_is_noticed():
+    with pytest.raises(
+        AssertionError, match=r"regret is 2\.\d+ times the number of rounds, at most 1 is possible"
+    ):
+        check_environment(Boundless())
+
+
+class BentParameters(NamedTuple):
+    pass
+
+
+@dataclass(frozen=True)
+class Bent(bw.Regularizer):
+    """The log-barrier with a wrong spread."""
+
+    def parameters(self):
+        return BentParameters()
+
+
+@slope.register(BentParameters)
+def _(regularizer, depth):
+    h = math.exp(depth)
+    return h, h, h
+
+
+@reach.register(BentParameters)
+def _(regularizer, height):
+    return math.log(height)
+
+
+@potential.register(BentParameters)
+def _(regularizer, p, height):
+    return -math.log(p)
+
+
+@rise.register(BentParameters)
+def _(regularizer, p, height, u):
+    return height * math.expm1(u), height * math.exp(u)
+
+
+@spread.register(BentParameters)
+def _(regularizer, p, height, w):
+    return math.expm1(w) + w
+
+
+def test_a_regularizer_with_a_wrong_spread_is_noticed():
+    with pytest.raises(AssertionError, match=r"spread at p = .* is .*, ψ gives"):
+        check_regularizer(Bent())
+
+
+@pytest.mark.parametrize(
+    "regularizer",
+    [
+        bw.LogBarrier(),
+        bw.Tsallis(0.3),
+        bw.Tsallis(0.8),
+        bw.Shannon(),
+        bw.Hybrid(bw.Tsallis(0.5), bw.Shannon()),
+    ],
+    ids=repr,
+)
+def test_our_regularizers_keep_the_contract(regularizer):
+    check_regularizer(regularizer)
