@@ -229,7 +229,8 @@ class entry(Generic[P, R]):
 # old code of a helper that was edited in another file. Here the folder is named by a hash of all sources.
 
 
-WITHOUT_KERNELS = ("experiments", "report", "cli.py")  # what only calls the kernels: edits change no number
+# what only calls the kernels, or shows how far they are: edits change no number
+WITHOUT_KERNELS = ("experiments", "report", "cli.py", "_progress.py")
 
 
 def _hash(paths: list[Path], root: Path | None = None) -> str:

@@ -64,13 +64,15 @@ def to_table(part: Any, registry: Mapping[str, type], register: str) -> dict[str
     return table
 
 
-def from_table(data: Mapping[str, Any], find: Callable[[Any], type[Any]], place: tuple[str, ...] = ()) -> Any:
+def from_table(
+    data: Mapping[str, Any], find: Callable[[Any], type[Any]], location: tuple[str, ...] = ()
+) -> Any:
     """What :func:`to_table` described. ``find`` gives the class of a kind; refusals are :class:`PartError`.
 
     A table with a ``path`` is read by the class method ``read`` of its class.
     """
     values = {
-        key: from_table(value, find, (*place, key))
+        key: from_table(value, find, (*location, key))
         if isinstance(value, Mapping) and "kind" in value
         else value
         for key, value in data.items()
@@ -85,4 +87,4 @@ def from_table(data: Mapping[str, Any], find: Callable[[Any], type[Any]], place:
             return cls.read(values.pop("path"), **values)
         return cls(**values)
     except Exception as error:  # a class written by a user may raise anything
-        raise PartError(place, str(kind), error) from error
+        raise PartError(location, str(kind), error) from error

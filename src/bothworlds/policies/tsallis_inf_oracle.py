@@ -11,7 +11,8 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.errors import InvalidArgumentError, short
+from bothworlds._words import short
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl_kernel import FTRLParameters, importance_weighted
 from bothworlds.policies.ftrl_state import ROUND, FTRLState

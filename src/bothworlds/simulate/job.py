@@ -12,6 +12,7 @@ import numpy as np
 from bothworlds import rng
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._lanes import LANES
+from bothworlds._progress import Progress
 from bothworlds.environments import Delayed, Environment, Logged, PythonEnvironment
 from bothworlds.environments.base import open_world
 from bothworlds.environments.delayed import AT_ONCE, open_mailbox
@@ -30,7 +31,6 @@ from bothworlds.simulate.engine import (
     play_block,
 )
 from bothworlds.simulate.lanes import MOST, fit, lane_state, play_lanes
-from bothworlds.simulate.progress import Progress
 
 LANE_BLOCK = 2000  # rounds: the uniforms of all lanes stay in the second cache, and not all in one set
 

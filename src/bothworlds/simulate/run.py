@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import IntArray
+from bothworlds._progress import Progress
+from bothworlds._words import short
 from bothworlds.environments import Environment, Logged, PythonEnvironment
-from bothworlds.errors import InvalidArgumentError, short
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, require_policy
 from bothworlds.simulate.engine import N_KEPT, Record
 from bothworlds.simulate.job import Job, LaneJob, Outcome, group, inner, prepare
-from bothworlds.simulate.progress import Progress
 from bothworlds.simulate.result import Run
 from bothworlds.simulate.trace import Trace
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._lanes import LANES
+from bothworlds._progress import Progress
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
 from bothworlds.simulate.job import Job, LaneJob, group, prepare
-from bothworlds.simulate.progress import Progress
 from bothworlds.simulate.run import block_of, check_fit
 
 
