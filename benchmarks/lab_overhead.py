@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bothworlds.experiments.provenance import cores
 from bothworlds.experiments.store import Store
+from bothworlds.experiments.store.provenance import cores
 
 STUDY = """
 horizon = {horizon}

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bothworlds.experiments.chunk import KEY, SCHEMA
+from bothworlds.experiments.store.chunk import KEY, SCHEMA
 
 LAWS = {
     "bounded": lambda t: -1.0 / np.sqrt(1.0 + t),

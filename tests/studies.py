@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import bothworlds
-from bothworlds.experiments import chunk, plan
+from bothworlds.experiments import plan
 from bothworlds.experiments.run import run_study
 from bothworlds.experiments.spec import parse
-from bothworlds.experiments.store import Store
+from bothworlds.experiments.store import Store, chunk
 
 TEXT = """
 title = "A small study"
@@ -75,7 +75,7 @@ def rows(path):
     """All rows of a complete store, as Python values whose bits can be compared (NaN included)."""
     store = Store(path)
     assert store.complete
-    tables = [chunk.rows_of(file) for file in store.chunks.values()]
+    tables = [chunk.read_rows(file) for file in store.chunks.values()]
     columns = {name: [] for name in chunk.SCHEMA.names}
     for table in tables:
         for name in columns:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bothworlds.errors import InvalidArgumentError, OutOfRangeError, UnknownNameError, did_you_mean
+from bothworlds._words import did_you_mean
+from bothworlds.errors import InvalidArgumentError, OutOfRangeError, UnknownNameError
 
 
 def _range(above: float | None, at_least: float | None, below: float | None, at_most: float | None) -> str:

@@ -263,7 +263,8 @@ def _kernel_at(place: tuple[str, int]) -> str | None:
 
 # --- where compiled kernels are kept --------------------------------------------------------------------
 
-WITHOUT_KERNELS = ("experiments", "report", "cli.py")  # what only calls the kernels: edits change no number
+# what only calls the kernels, or shows how far they are: edits change no number
+WITHOUT_KERNELS = ("experiments", "report", "cli.py", "_progress.py")
 
 
 def hash_of(paths: list[Path], root: Path | None = None) -> str:

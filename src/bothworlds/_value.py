@@ -19,7 +19,7 @@ class Value:
     ``class UCB1(Policy, name="ucb1")``.
     """
 
-    registry: ClassVar[dict[str, type[Any]]]
+    registry: ClassVar[dict[str, type]]
     """The classes of one family by name; the base class of each family has its own."""
 
     def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
@@ -51,14 +51,6 @@ def settings(part: Any) -> list[Field[Any]]:
     return [field for field in fields(part) if field.init]
 
 
-def key_of(field: Field[Any]) -> str:
-    """What a field is called in a table: its name, unless its metadata say otherwise.
-
-    A table keeps the registry name under ``kind``, so a field of that name needs another one there.
-    """
-    return str(field.metadata.get("key", field.name))
-
-
 def plain(value: Any) -> Any:
     """A number, string or (nested) sequence of numbers in JSON types."""
     if isinstance(value, (np.ndarray, np.generic)):
@@ -80,17 +72,19 @@ def to_table(part: Any) -> dict[str, Any]:
     for field in settings(part):
         value = getattr(part, field.name)
         is_part = hasattr(value, "parameters")
-        table[key_of(field)] = to_table(value) if is_part else plain(value)
+        table[field.name] = to_table(value) if is_part else plain(value)
     return table
 
 
-def from_table(data: Mapping[str, Any], find: Callable[[Any], type[Any]], place: tuple[str, ...] = ()) -> Any:
+def from_table(
+    data: Mapping[str, Any], find: Callable[[Any], type[Any]], location: tuple[str, ...] = ()
+) -> Any:
     """What :func:`to_table` described. ``find`` gives the class of a kind; refusals are :class:`PartError`.
 
     A table with a ``path`` is read by the class method ``read`` of its class.
     """
     values = {
-        key: from_table(value, find, (*place, key))
+        key: from_table(value, find, (*location, key))
         if isinstance(value, Mapping) and "kind" in value
         else value
         for key, value in data.items()
@@ -98,11 +92,8 @@ def from_table(data: Mapping[str, Any], find: Callable[[Any], type[Any]], place:
     kind = values.pop("kind")
     try:
         cls = find(kind)
-        for field in settings(cls):
-            if key_of(field) != field.name and key_of(field) in values:
-                values[field.name] = values.pop(key_of(field))
         if "path" in values and hasattr(cls, "read"):
             return cls.read(values.pop("path"), **values)
         return cls(**values)
     except Exception as error:  # a class written by a user may raise anything
-        raise PartError(place, str(kind), error) from error
+        raise PartError(location, str(kind), error) from error

@@ -1,6 +1,11 @@
-"""Numbers with their nouns, in sentences."""
+"""Words for messages: numbers with their nouns, times, sizes, values cut short, the closest name."""
 
 from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any
 
 
 def plural(n: int, noun: str) -> str:
@@ -32,3 +37,52 @@ def some_are(n: int, total: int, noun: str) -> str:
     ('1 of 1 chunk is', '1 of 8 chunks is', '3 of 8 chunks are')
     """
     return f"{n:,} of {counted(total, noun)} {'is' if n == 1 or total == 1 else 'are'}"
+
+
+def clock(seconds: float) -> str:
+    """Seconds as people write them.
+
+    >>> clock(4.2), clock(75), clock(7322)
+    ('0:04', '1:15', '2:02:02')
+    """
+    whole = max(0, round(seconds))
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+def duration(seconds: float) -> str:
+    """A time in its largest unit.
+
+    >>> duration(90), duration(3e12)
+    ('1.5 minutes', '95,129 years')
+    """
+    for unit, length in (("years", 31_536_000.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= length:
+            return f"{seconds / length:,.{0 if seconds >= 10 * length else 1}f} {unit}"
+    return counted(round(seconds), "second")
+
+
+def byte_size(count: float) -> str:
+    """A number of bytes in its largest unit.
+
+    >>> byte_size(4e13)
+    '40 TB'
+    """
+    power = min(6, int(math.log10(max(count, 1.0)) // 3))
+    return f"{count / 1000.0**power:,.0f} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB')[power]}"
+
+
+def short(value: Any) -> str:
+    """The repr of a value, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The closest of the known names as a question; empty where none is close.
+
+    >>> did_you_mean("tsalis", ["shannon", "tsallis"])
+    "did you mean 'tsallis'?"
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""

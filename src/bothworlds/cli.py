@@ -17,7 +17,7 @@ from rich.table import Table
 
 from bothworlds import _version, environments, policies
 from bothworlds._value import settings
-from bothworlds._words import counted
+from bothworlds._words import counted, duration
 from bothworlds.errors import BothworldsError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ def new(
     file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("experiment.toml"),
 ) -> None:
     """Write a commented experiment file to start from."""
-    from bothworlds.experiments.starter import starter  # noqa: PLC0415 - each command loads what it needs
+    from bothworlds.experiments.spec import starter_text  # noqa: PLC0415 - each command loads what it needs
 
     try:
         with file.open("x", encoding="utf-8") as stream:  # never over a file that is there
-            stream.write(starter(file.name, file.stem))
+            stream.write(starter_text(file.name, file.stem))
     except FileExistsError:
         raise InvalidArgumentError(
             "FILE", file, "a file that does not exist yet", got=str(file), fix="choose another name"
@@ -88,7 +88,6 @@ def new(
 def check(file: File) -> None:
     """Read an experiment file, report every mistake, and say what it would run."""
     from bothworlds.experiments.plan import nominal_costs  # noqa: PLC0415
-    from bothworlds.experiments.size import duration  # noqa: PLC0415
     from bothworlds.experiments.spec import read  # noqa: PLC0415
 
     experiment = read(file)
@@ -197,15 +196,14 @@ def warmup(
 ) -> None:
     """Compile kernels ahead of their first use, and keep them on disk (minutes, once)."""
     if file is not None:
-        from bothworlds.experiments.ahead import compile_ahead  # noqa: PLC0415
-        from bothworlds.experiments.provenance import cores  # noqa: PLC0415
+        from bothworlds.experiments.run.precompile import precompile  # noqa: PLC0415
         from bothworlds.experiments.spec import read  # noqa: PLC0415
+        from bothworlds.experiments.store.provenance import cores  # noqa: PLC0415
 
         experiment = read(file)
-        kernels = compile_ahead(experiment, experiment.cells(), max(2, cores()), _say, few=0)
+        kernels = precompile(experiment, experiment.cells(), max(2, cores()), _say, few=0)
         _say(f"compiled: {kernels}" if kernels else "the kernels of this study are in the cache")
         return
-    from bothworlds.experiments.size import duration  # noqa: PLC0415
     from bothworlds.warmup import fill_cache  # noqa: PLC0415
 
     seconds = fill_cache()
@@ -215,9 +213,9 @@ def warmup(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of experiment files, for editors."""
-    from bothworlds.experiments.schema import schema as make  # noqa: PLC0415
+    from bothworlds.experiments.spec import json_schema  # noqa: PLC0415
 
-    print(json.dumps(make(), indent=2))
+    print(json.dumps(json_schema(), indent=2))
 
 
 # --- theory ---------------------------------------------------------------------------------------------

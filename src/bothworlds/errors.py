@@ -26,10 +26,11 @@ Errors carry their data as attributes and can be pickled: workers send them to o
 
 from __future__ import annotations
 
-import difflib
 import pickle
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+
+from bothworlds._words import did_you_mean, short
 
 
 class BothworldsError(Exception):
@@ -116,11 +117,11 @@ class UnknownNameError(InvalidArgumentError, LookupError):
 
 
 class PartError(BothworldsError, ValueError):
-    """A table that its class refuses; ``place`` leads to it, from the outermost table."""
+    """A table that its class refuses; ``location`` leads to it, from the outermost table."""
 
-    def __init__(self, place: tuple[str, ...], kind: str, error: Exception) -> None:
-        super().__init__(place, kind, error)
-        self.place = place
+    def __init__(self, location: tuple[str, ...], kind: str, error: Exception) -> None:
+        super().__init__(location, kind, error)
+        self.location = location
         self.kind = kind
         self.error = error
 
@@ -157,14 +158,14 @@ class Mistake(NamedTuple):
 
     line: int | None
     """Where it is, or the table that lacks something; None where there is no such line."""
-    place: str
+    location: str
     """For instance ``policy[2].beta``: the third [[policy]] table. Empty for the file as a whole."""
     text: str
     """What is wrong, the value, what is allowed, and the fix."""
 
     def __str__(self) -> str:
         line = f"line {self.line}" if self.line is not None else ""
-        where = ", ".join(part for part in (line, self.place) if part)
+        where = ", ".join(part for part in (line, self.location) if part)
         return f"{where}: {self.text}" if where else self.text
 
 
@@ -215,22 +216,6 @@ class KernelError(BothworldsError, TypeError):
 
 class SolverError(BothworldsError, ArithmeticError):
     """A solver stopped before it reached its tolerance."""
-
-
-def short(value: Any) -> str:
-    """The repr of a value, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The closest of the known names as a question; empty where none is close.
-
-    >>> did_you_mean("tsalis", ["shannon", "tsallis"])
-    "did you mean 'tsallis'?"
-    """
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def in_words(error: Exception) -> str:

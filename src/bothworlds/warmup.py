@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from bothworlds import policies as policy_table
+from bothworlds._progress import Progress
 from bothworlds.bandit import Bandit
 from bothworlds.environments import Bernoulli, Environment
 from bothworlds.policies.base import Policy
@@ -25,7 +26,6 @@ from bothworlds.policies.ftrl.ftrl import FTRL
 from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.simplex.regularizers import LogBarrier, Shannon, Tsallis
 from bothworlds.simulation import simulate
-from bothworlds.simulation.progress import Progress
 
 FEW_ARMS = 3
 

@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bothworlds.experiments.chunk import About
-from bothworlds.experiments.plan import CHUNK_SECONDS, MOST_CHUNKS, NANOSECONDS, Job, nominal_seconds, plan
-from bothworlds.experiments.progress import Pace
+from bothworlds.experiments.plan import (
+    CHUNK_SECONDS,
+    MOST_CHUNKS,
+    NANOSECONDS,
+    Batch,
+    Forecast,
+    cut_into_chunks,
+    nominal_seconds,
+)
+from bothworlds.experiments.store.chunk import ChunkInfo
 from bothworlds.policies import names
 from studies import parse, study
 
@@ -20,25 +27,30 @@ costs = st.lists(st.floats(1e-4, 5.0), min_size=1, max_size=30)
 
 @given(costs, st.integers(1, 200))
 def test_every_replication_is_in_one_chunk(costs, replications):
-    chunks = plan(costs, replications)
-    seen = [(job.cell, number) for jobs in chunks for job in jobs for number in range(job.first, job.stop)]
+    chunks = cut_into_chunks(costs, replications)
+    seen = [
+        (batch.cell, number)
+        for batches in chunks
+        for batch in batches
+        for number in range(batch.first, batch.stop)
+    ]
     assert seen == [(cell, number) for cell in range(len(costs)) for number in range(replications)]
-    assert all(jobs for jobs in chunks)
+    assert all(batches for batches in chunks)
 
 
 @given(costs, st.integers(1, 200))
 def test_chunks_are_neither_long_nor_needlessly_many(costs, replications):
-    chunks = plan(costs, replications)
-    lengths = [sum(costs[job.cell] * (job.stop - job.first) for job in jobs) for jobs in chunks]
-    for jobs, length in zip(chunks, lengths, strict=True):
-        single = len(jobs) == 1 and jobs[0].stop - jobs[0].first == 1
-        assert single or length <= CHUNK_SECONDS * (1 + 1e-9) + max(costs[job.cell] for job in jobs)
+    chunks = cut_into_chunks(costs, replications)
+    lengths = [sum(costs[batch.cell] * (batch.stop - batch.first) for batch in batches) for batches in chunks]
+    for batches, length in zip(chunks, lengths, strict=True):
+        single = len(batches) == 1 and batches[0].stop - batches[0].first == 1
+        assert single or length <= CHUNK_SECONDS * (1 + 1e-9) + max(costs[batch.cell] for batch in batches)
     for before, after in itertools.pairwise(lengths):
         assert before + after > CHUNK_SECONDS * (1 - 1e-9)
 
 
 def test_a_huge_study_has_long_chunks():
-    chunks = plan([100.0] * 1000, 1000)  # three years of work
+    chunks = cut_into_chunks([100.0] * 1000, 1000)  # three years of work
     assert MOST_CHUNKS <= len(chunks) <= 1.1 * MOST_CHUNKS
 
 
@@ -71,22 +83,24 @@ def test_a_regularizer_that_is_searched_costs_more():
 
 
 def test_pace_knows_policies_that_are_slower_than_thought():
-    pace = Pace([1.0, 1.0, 1.0], policies=[0, 1, 2])
-    jobs = [Job(cell, 0, 2) for cell in range(3)]
-    assert pace.left(jobs, elapsed=0.0, workers=2) == pytest.approx(3.0)  # nothing known: nominal
-    pace.learn(About(0, "", ((Job(0, 2, 4), 2.0), (Job(1, 2, 4), 6.0)), "host"), now=True)
+    forecast = Forecast([1.0, 1.0, 1.0], policies=[0, 1, 2])
+    batches = [Batch(cell, 0, 2) for cell in range(3)]
+    assert forecast.time_left(batches, elapsed=0.0, workers=2) == pytest.approx(3.0)  # nothing known: nominal
+    forecast.learn(ChunkInfo(0, "", ((Batch(0, 2, 4), 2.0), (Batch(1, 2, 4), 6.0)), "host"), now=True)
     # policy 0 as thought, policy 1 three times slower, policy 2 like the average, two times
-    assert pace.seconds(jobs) == pytest.approx(2.0 + 6.0 + 4.0)
-    assert pace.left(jobs, elapsed=4.0, workers=99) == pytest.approx(6.0)  # two seconds of work a second
+    assert forecast.seconds(batches) == pytest.approx(2.0 + 6.0 + 4.0)
+    assert forecast.time_left(batches, elapsed=4.0, workers=99) == pytest.approx(
+        6.0
+    )  # two seconds of work a second
 
 
 def test_pace_learns_factors_but_not_speed_from_an_earlier_run():
-    pace = Pace([1.0], policies=[0])
-    pace.learn(About(0, "", ((Job(0, 0, 1), 3.0),), "host"), now=False)
-    assert pace.left([Job(0, 1, 3)], elapsed=0.1, workers=2) == pytest.approx(3.0)
+    forecast = Forecast([1.0], policies=[0])
+    forecast.learn(ChunkInfo(0, "", ((Batch(0, 0, 1), 3.0),), "host"), now=False)
+    assert forecast.time_left([Batch(0, 1, 3)], elapsed=0.1, workers=2) == pytest.approx(3.0)
 
 
 def test_a_small_study_is_one_chunk():
     experiment = study()
-    assert len(plan([1e-4] * len(experiment.cells()), experiment.replications)) == 1
+    assert len(cut_into_chunks([1e-4] * len(experiment.cells()), experiment.replications)) == 1
     assert math.isfinite(sum(nominal_seconds(entry, 3, 60) for entry in experiment.policies))

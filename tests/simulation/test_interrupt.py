@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from bothworlds.simulation import progress
-from bothworlds.simulation.progress import Progress
+from bothworlds import _progress as progress
+from bothworlds._progress import Progress
 
 LONG_RUN = """
 import bothworlds as bw
@@ -25,7 +25,7 @@ bw.simulate(bw.TsallisINF(), world, horizon=10**11, replications=8, jobs=2)
 
 SHORT_RUN = """
 import bothworlds as bw
-from bothworlds.simulation import progress
+from bothworlds import _progress as progress
 progress.PATIENCE = {patience}
 world = bw.environments.Bernoulli(n_arms=4, gap=0.25)
 bw.simulate(bw.TsallisINF(), world, horizon=20_000, replications=2, block=1000)

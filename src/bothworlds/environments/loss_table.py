@@ -11,9 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bothworlds._words import short
 from bothworlds.environments.base import Environment
 from bothworlds.environments.table import REGRET, TableParameters, check_table, parquet_columns
-from bothworlds.errors import InvalidArgumentError, short
+from bothworlds.errors import InvalidArgumentError
 
 
 @dataclass(frozen=True, repr=False, eq=False)

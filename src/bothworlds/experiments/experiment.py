@@ -15,10 +15,11 @@ from bothworlds import environments, policies
 from bothworlds._jit import IntArray
 from bothworlds._value import from_table
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.experiments.modules import Module, load, load_plugins
+from bothworlds.experiments.modules import Module, load_module, load_plugins
 from bothworlds.simulation.run import default_checkpoints
 
 FINDERS = {"policy": policies._find, "environment": environments.get}
+MANIFEST = "manifest.json"  # what makes a folder that of a study
 CHECKPOINTS = 100  # at most, where a file says nothing
 
 
@@ -44,7 +45,7 @@ class Entry:
         return _build(self.family, json.dumps(self.settings), id(cls))
 
     def meaning(self) -> dict[str, Any]:
-        """The settings that decide numbers: a data file counts by its content, not by its place."""
+        """The settings that decide numbers: a data file counts by its content, not by its path."""
         return _without_paths(self.settings)
 
 
@@ -59,10 +60,10 @@ def _without_paths(table: dict[str, Any]) -> dict[str, Any]:
 @functools.lru_cache(maxsize=64)
 def _build(family: str, settings: str, cls: int) -> Any:
     """One object per entry and process, so that data files are read once; ``cls`` tells modules apart."""
-    return from_table(_checked(json.loads(settings)), FINDERS[family])
+    return from_table(_check_files(json.loads(settings)), FINDERS[family])
 
 
-def _checked(table: dict[str, Any]) -> dict[str, Any]:
+def _check_files(table: dict[str, Any]) -> dict[str, Any]:
     """The table without the checksums of its data files, after comparing them."""
     if "sha256" in table and (found := file_hash(Path(table["path"]))) != table["sha256"]:
         raise InvalidArgumentError(
@@ -73,7 +74,7 @@ def _checked(table: dict[str, Any]) -> dict[str, Any]:
             fix="restore it, or read the experiment again",
         )
     return {
-        key: _checked(value) if isinstance(value, dict) else value
+        key: _check_files(value) if isinstance(value, dict) else value
         for key, value in table.items()
         if key != "sha256"
     }
@@ -190,4 +191,4 @@ class Experiment:
         """
         load_plugins()
         for module in self.modules:
-            load(module)
+            load_module(module)

@@ -1,13 +1,18 @@
-"""How a study is cut into chunks: by nominal cost, never by a clock, so that every run makes the same cut."""
+"""What a study costs: nominal seconds decide how it is cut into chunks, measured ones how long it will take.
+
+The cut goes by nominal cost, never by a clock, so that every run makes the same one.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from bothworlds.experiments.experiment import Entry, Experiment
+    from bothworlds.experiments.store.chunk import ChunkInfo
 
 CHUNK_SECONDS = 1.0  # nominal: long against the 10 ms that a chunk costs, short against a coffee
 MOST_CHUNKS = 20_000  # of a study: the larger it is, the longer its chunks
@@ -45,7 +50,7 @@ SEARCHED = (300.0, 26.0)  # FTRL with a regularizer whose p is searched arm by a
 CLOSED = ("log-barrier",)  # … and those where it is not
 
 
-class Job(NamedTuple):
+class Batch(NamedTuple):
     """Replications first … stop−1 of a cell."""
 
     cell: int
@@ -73,24 +78,68 @@ def nominal_costs(experiment: Experiment, n_arms: Sequence[int]) -> list[float]:
     ]
 
 
-def plan(costs: Sequence[float], replications: int) -> list[list[Job]]:
+def cut_into_chunks(costs: Sequence[float], replications: int) -> list[list[Batch]]:
     """Chunks in the order of the cells: a large cell is split by replications, small ones share a chunk.
 
-    >>> plan([0.4, 0.004, 0.003], replications=4)
-    [[Job(cell=0, first=0, stop=2)], [Job(cell=0, first=2, stop=4), Job(cell=1, first=0, stop=4), \
-Job(cell=2, first=0, stop=4)]]
+    >>> cut_into_chunks([0.4, 0.004, 0.003], replications=4)
+    [[Batch(cell=0, first=0, stop=2)], [Batch(cell=0, first=2, stop=4), Batch(cell=1, first=0, stop=4), \
+Batch(cell=2, first=0, stop=4)]]
     """
     target = max(CHUNK_SECONDS, sum(costs) * replications / MOST_CHUNKS)
-    chunks: list[list[Job]] = []
+    chunks: list[list[Batch]] = []
     filled = math.inf
     for cell, cost in enumerate(costs):
         parts = min(replications, math.ceil(cost * replications / target))
         for part in range(parts):
-            job = Job(cell, part * replications // parts, (part + 1) * replications // parts)
-            seconds = cost * (job.stop - job.first)
+            batch = Batch(cell, part * replications // parts, (part + 1) * replications // parts)
+            seconds = cost * (batch.stop - batch.first)
             if filled + seconds > target:
                 chunks.append([])
                 filled = 0.0
-            chunks[-1].append(job)
+            chunks[-1].append(batch)
             filled += seconds
     return chunks
+
+
+class Forecast:
+    """Foretells the time left from the chunks that are done.
+
+    Nominal costs are right up to a factor that depends on the policy (and the machine), which the seconds of
+    its finished batches tell; how many seconds of work are done in a second is measured too.
+    """
+
+    def __init__(self, costs: Sequence[float], policies: Sequence[int]) -> None:
+        """Of each cell: nominal seconds of a replication, and the index of its policy."""
+        self._costs, self._policies = costs, policies
+        self._nominal: dict[int, float] = defaultdict(float)
+        self._actual: dict[int, float] = defaultdict(float)
+        self.worked = 0.0
+
+    def nominal(self, batch: Batch) -> float:
+        """What a batch should take."""
+        return self._costs[batch.cell] * (batch.stop - batch.first)
+
+    def learn(self, chunk: ChunkInfo, *, now: bool) -> None:
+        """From a chunk that is done: ``now``, or in an earlier run."""
+        for batch, seconds in chunk.batches:
+            self._nominal[self._policies[batch.cell]] += self.nominal(batch)
+            self._actual[self._policies[batch.cell]] += seconds
+            self.worked += seconds if now else 0.0
+
+    def seconds(self, batches: Iterable[Batch]) -> float:
+        """How much work batches are."""
+        overall = _ratio(sum(self._actual.values()), sum(self._nominal.values()), 1.0)
+        total = 0.0
+        for batch in batches:
+            policy = self._policies[batch.cell]
+            total += self.nominal(batch) * _ratio(self._actual[policy], self._nominal[policy], overall)
+        return total
+
+    def time_left(self, batches: Iterable[Batch], elapsed: float, workers: int) -> float:
+        """Seconds until these batches are done, ``elapsed`` seconds after the start."""
+        speed = self.worked / elapsed if self.worked and elapsed > 0.0 else float(workers)
+        return self.seconds(batches) / speed
+
+
+def _ratio(actual: float, nominal: float, otherwise: float) -> float:
+    return actual / nominal if nominal > 0.0 and actual > 0.0 else otherwise

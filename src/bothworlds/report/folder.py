@@ -16,7 +16,7 @@ from bothworlds import statefile
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import some_are
 from bothworlds.errors import StoreError
-from bothworlds.experiments.plan import Job
+from bothworlds.experiments.plan import Batch
 from bothworlds.experiments.store import Store
 
 RESULT_COLUMNS = ["cell", "replication", "round", "regret", "clean_regret", "loss"]
@@ -42,32 +42,32 @@ class Runs:
 
 
 class Results(NamedTuple):
-    """Everything read from a store: its runs by cell, the seconds of every job, and the file of each job."""
+    """Everything read from a store: its runs by cell, the seconds and the file of every batch."""
 
     manifest: dict[str, Any]
     runs: dict[int, Runs]
-    seconds: dict[Job, float]
-    files: dict[Job, Path]
+    seconds: dict[Batch, float]
+    files: dict[Batch, Path]
 
 
 def read_results(folder: Path) -> Results:
     """Read and check a store; what is missing is left out, what is damaged is a :class:`StoreError`."""
     store = Store(folder)
     tables: list[Any] = []
-    seconds: dict[Job, float] = {}
-    files: dict[Job, Path] = {}
+    seconds: dict[Batch, float] = {}
+    files: dict[Batch, Path] = {}
     for number, path in store.chunks.items():
         try:
             content = path.read_bytes()
-            jobs = store.examine(number, content, path.name).jobs
+            batches = store.examine(number, content, path.name).batches
             tables.append(pq.read_table(pa.BufferReader(content), columns=RESULT_COLUMNS))
         except (OSError, ValueError) as error:  # pyarrow's errors are among these
             raise StoreError(
                 f"{path} is damaged: {error}; "
                 f"run {resume_command(folder)}, which moves it aside and computes it again"
             ) from error
-        seconds.update(jobs)
-        files.update(dict.fromkeys((job for job, _ in jobs), path))
+        seconds.update(batches)
+        files.update(dict.fromkeys((batch for batch, _ in batches), path))
     if not tables:
         raise StoreError(
             f"{folder} holds no results yet: of the study {store.manifest['title']!r} "

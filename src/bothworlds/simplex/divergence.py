@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, entry, kernel
-from bothworlds.errors import InvalidArgumentError, short
+from bothworlds._words import short
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.simplex.growth import bend, log_ratio
 from bothworlds.simplex.regularizers import Regularizer
 from bothworlds.simplex.regularizers.base import height, potential, slope, spread

@@ -11,6 +11,7 @@ import numpy as np
 
 from bothworlds import _check, rng
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
 from bothworlds.environments.base import open_world
@@ -30,7 +31,6 @@ from bothworlds.simulation.engine import (
     no_record,
     play_block,
 )
-from bothworlds.simulation.progress import Progress
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._jit import IntArray
+from bothworlds._progress import Progress
+from bothworlds._words import short
 from bothworlds.environments import Environment
-from bothworlds.errors import InvalidArgumentError, short
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, require_policy
 from bothworlds.simulation.engine import N_KEPT, Record
 from bothworlds.simulation.job import BatchJob, Job, Outcome, check_fit, make_jobs
-from bothworlds.simulation.progress import Progress
 from bothworlds.simulation.result import Run
 from bothworlds.simulation.trace import Trace
 

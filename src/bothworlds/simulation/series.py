@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
 from bothworlds.simulation.job import BatchJob, Job, check_fit, group, make_jobs
-from bothworlds.simulation.progress import Progress
 
 
 class Series(NamedTuple):

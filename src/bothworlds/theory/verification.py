@@ -13,11 +13,11 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._progress import PATIENCE, Progress
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies import FTRL, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
 from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
-from bothworlds.simulation.progress import PATIENCE, Progress
 from bothworlds.theory import lemmas, universal
 from bothworlds.theory.accounts import Account, account_game
 from bothworlds.theory.finding import ROUNDING, Finding

@@ -19,7 +19,8 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds._simd import LANES, exp_of, fill, lane, load, log_of, most, root, store, whole
 from bothworlds._value import Value
-from bothworlds.errors import InvalidArgumentError, short
+from bothworlds._words import short
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.state import EPOCH, ERRORS, HORIZON, ROUND, FTRLState
 

@@ -1,0 +1,106 @@
+"""Labels: short enough for a table, and saying what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bothworlds.experiments.spec.expand import Names, Variant
+from bothworlds.experiments.spec.schema import FAMILIES, SettingType, setting_types
+
+SYMBOLS = {
+    "n_arms": "K",
+    "gap": "Δ",
+    "log_barrier": "C",
+    "alpha": "α",
+    "beta": "β",
+    "delta": "δ",
+    "epsilon": "ε",
+    "eta": "η",
+    "kappa": "κ",
+    "theta": "θ",
+}
+LONGEST_LIST = 4  # of numbers, spelled out
+
+
+def variant_label(variant: Variant, family: str) -> str:
+    """The label of a variant: see :func:`describe_table`."""
+    return describe_table(variant.table, family, frozenset(variant.swept))
+
+
+def describe_table(table: Mapping[str, Any], family: str, swept: frozenset[Names] = frozenset()) -> str:
+    """The name of the class and what differs from its defaults, or the user's label; and what was swept.
+
+    >>> table = {"kind": "ftrl", "regularizer": {"kind": "tsallis", "beta": 0.3}, "constants": "light"}
+    >>> describe_table(table, "policy")
+    'FTRL Tsallis β=0.3 light'
+    >>> describe_table(table | {"label": "mine"}, "policy", frozenset({("regularizer", "beta")}))
+    'mine β=0.3'
+    """
+    return " ".join(_words(table, family, swept, swept_only=False))
+
+
+def _words(table: Mapping[str, Any], family: str, swept: frozenset[Names], *, swept_only: bool) -> list[str]:
+    cls = FAMILIES[family].registry[table["kind"]]
+    words = [] if swept_only else [table.get("label", cls.__name__)]
+    swept_only = swept_only or "label" in table
+    for key, setting in setting_types(cls).items():
+        if key not in table:
+            continue
+        value = table[key]
+        shown = (key,) in swept or not (swept_only or _is_default(value, setting))
+        if setting.family:
+            inner = frozenset(names[1:] for names in swept if names[0] == key and len(names) > 1)
+            words += _words(value, setting.family, inner, swept_only=not shown)
+        elif shown:
+            words.append(_word(key, value))
+    return words
+
+
+def _is_default(value: Any, setting: SettingType) -> bool:
+    if setting.family is None:
+        return bool(value == setting.default)
+    is_kind = type(setting.default) is FAMILIES[setting.family].registry[value["kind"]]
+    return is_kind and all(
+        getattr(setting.default, key) == setting for key, setting in value.items() if key != "kind"
+    )
+
+
+def _word(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return key if value else f"no {key}"
+    if key == "path":
+        return Path(value).name
+    return value if isinstance(value, str) else f"{SYMBOLS.get(key, key)}={format_value(value)}"
+
+
+def format_value(value: Any) -> str:
+    """A number with at most six digits, a short list in full, a long one by its length."""
+    if isinstance(value, list):
+        if len(value) > LONGEST_LIST or any(isinstance(item, list) for item in value):
+            return f"[{len(value)}]"
+        return ",".join(format_value(item) for item in value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def swept_value(variant: Variant, family: str, names: Names) -> Any:
+    """A swept value as a scalar: a list or a part in words, without what was swept inside it."""
+    value, part = variant.table, family
+    for name in names:
+        setting = setting_types(FAMILIES[part].registry[value["kind"]])[name]
+        value, part = value[name], setting.family or ""
+    if part:
+        inner = {other[len(names) :] for other in variant.swept if other[: len(names)] == names != other}
+        return describe_table(_without(value, inner), part)
+    return format_value(value) if isinstance(value, list) else value
+
+
+def _without(table: Mapping[str, Any], files: set[Names]) -> dict[str, Any]:
+    return {
+        key: _without(value, {names[1:] for names in files if names[0] == key and len(names) > 1})
+        if isinstance(value, dict)
+        else value
+        for key, value in table.items()
+        if (key,) not in files
+    }
