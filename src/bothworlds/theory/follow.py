@@ -41,6 +41,18 @@ DIVERGED = 700.0  # from NOTHING to everything
 HUGE = 1e307
 
 
+@kernel(inline=True)
+def present(p: Any) -> Any:
+    """1 for arms that take part, 0 for those that have underflowed or only fill up a block."""
+    return at_most(NOTHING, p)
+
+
+@kernel(inline=True)
+def among(p: Any, mask: Any) -> Any:
+    """p where the mask is 1, and 1 where it is 0: there every ψ is finite, and 0·ψ is 0."""
+    return p + (1.0 - mask)
+
+
 @kernel
 def guess(
     reg: Any,
@@ -118,21 +130,21 @@ def follow(
                 load(sheet[u], i),
                 load(sheet[rates], i),
             )
-            present = at_most(NOTHING, p)
-            filled = most(p, NOTHING)
-            change, steepness = rises(reg, filled, old, way)
+            mask = present(p)
+            inner = among(p, mask)
+            change, steepness = rises(reg, inner, old, way)
             store(sheet[ends], i, old + change)
             store(sheet[ROOM + 2], i, steepness)
             gain, left, lost = fading(way)
             defect = load(sheet[PUSH], i) - multiplier - rate * change
             stiffness = rate * steepness
             if barrier > 0.0:
-                wall = barrier * present / filled
+                wall = barrier * mask / inner
                 defect = defect - wall * gain
                 stiffness = stiffness + wall * (1.0 + gain)
             if not all_at_most(stiffness, HUGE):
                 return multiplier, False
-            softness = present / most(stiffness, NOTHING)
+            softness = mask / most(stiffness, NOTHING)
             step = defect * softness
             store(sheet[ROOM], i, step)
             store(sheet[ROOM + 1], i, softness)
@@ -153,7 +165,8 @@ def follow(
                     return multiplier, False
                 # h falls by orders of magnitude: nothing of it may be left in a difference
                 p = load(sheet[x], i)
-                end = at_most(NOTHING, p) * heights(reg, most(p * fading(way)[1], NOTHING))
+                mask = present(p)
+                end = mask * heights(reg, among(most(p * fading(way)[1], NOTHING), mask))
             store(sheet[u], i, way)
             store(sheet[ends], i, end)
             # Newton is quadratic: what is left of the error is of order step²
@@ -168,7 +181,8 @@ def heights_of(reg: Any, sheet: FloatArray, last: int, x: int, out: int) -> None
     """h at x; 0 for arms that have underflowed."""
     for i in range(0, last, LANES):
         p = load(sheet[x], i)
-        store(sheet[out], i, at_most(NOTHING, p) * heights(reg, most(p, NOTHING)))
+        mask = present(p)
+        store(sheet[out], i, mask * heights(reg, among(p, mask)))
 
 
 @kernel
@@ -179,8 +193,9 @@ def potential_sums(
     before, beyond = fill(0.0), fill(0.0)
     for i in range(first, last, LANES):
         p = load(sheet[x], i)
-        weight = at_most(NOTHING, p) * load(sheet[weights], i)
-        term = weight * potentials(reg, most(p, NOTHING), load(sheet[slopes], i))
+        mask = present(p)
+        weight = mask * load(sheet[weights], i)
+        term = weight * potentials(reg, among(p, mask), load(sheet[slopes], i))
         if i < cut:
             before = before + term
         else:
@@ -206,12 +221,12 @@ def from_end(
     total = 0.0
     for i in range(first, last, LANES):
         start, end, way, rate = load(sheet[x], i), load(sheet[y], i), load(sheet[u], i), load(sheet[rates], i)
-        there, here = at_most(NOTHING, start), at_most(NOTHING, end)
-        if all_at_most(size(there - here), 0.0):
-            term = rate * spreads(reg, most(end, NOTHING), load(sheet[slopes], i), way)
+        mask = present(end)
+        if all_at_most(size(present(start) - mask), 0.0):
+            term = rate * spreads(reg, among(end, mask), load(sheet[slopes], i), way)
             if barrier > 0.0:
                 term = term + barrier * bend(way)
-            sums = sums + term
+            sums = sums + mask * term
             continue
         for k in range(i, i + LANES):
             total += one_from_end(reg, barrier, sheet, k, x, y, slopes, rates, u)
@@ -249,8 +264,9 @@ def from_start(
     sums = fill(0.0)
     for i in range(first, last, LANES):
         p, way = load(sheet[x], i), -load(sheet[u], i)
-        term = load(sheet[rates], i) * spreads(reg, most(p, NOTHING), load(sheet[slopes], i), way)
+        mask = present(p)
+        term = load(sheet[rates], i) * spreads(reg, among(p, mask), load(sheet[slopes], i), way)
         if barrier > 0.0:
             term = term + barrier * bend(way)
-        sums = sums + at_most(NOTHING, p) * term
+        sums = sums + mask * term
     return add_up(sums)
