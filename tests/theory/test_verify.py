@@ -25,7 +25,7 @@ from bothworlds.theory import (
     verify,
     where_did_the_regret_go,
 )
-from bothworlds.theory.accounts import account_game
+from bothworlds.theory.accounting.accounts import account_game
 from bothworlds.theory.finding import ROUNDING
 from bothworlds.theory.verification import LEMMAS, games, play, smallest_barrier
 
@@ -186,7 +186,7 @@ def test_the_benchmark_of_another_set_is_caught():
     game = games(ROUNDS)[0]
     mine = play(bw.TsallisINF(), game)
     other = account_game(
-        *(bw.TsallisINF(),), wishes=mine.arms, table=game.table, uniforms=game.uniforms, optimal=[1, 3]
+        *(bw.TsallisINF(),), choices=mine.arms, table=game.table, uniforms=game.uniforms, optimal=[1, 3]
     )
     assert lemmas.decomposition(mine).margin > -ROUNDING
     assert lemmas.decomposition(spliced(mine, other, "benchmark")).margin < -1e-3
@@ -301,7 +301,7 @@ def test_tables_and_names():
         ({"rounds": 2}, "rounds must be at least 8"),
         ({"seed": -1}, "seed must be"),
         ({"policies": []}, "policies must hold at least one policy"),
-        ({"policies": [bw.UCB1()]}, "policy must play an FTRL minimiser"),
+        ({"policies": [bw.UCB1()]}, "policy must play an FTRL minimizer"),
     ):
         with pytest.raises(InvalidArgument, match=message):
             verify(**{"policies": [bw.TsallisINF()], **bad})

@@ -15,13 +15,13 @@ from bothworlds.simplex.divergence import divergences_of, profile_of
 from bothworlds.simplex.regularizers.log_barrier import LogBarrierParameters
 from bothworlds.simplex.regularizers.shannon import ShannonParameters
 from bothworlds.simplex.regularizers.tsallis import TsallisParameters
-from bothworlds.theory.accounts import Account
+from bothworlds.theory.accounting.accounts import Account
+from bothworlds.theory.accounting.ledger import ftrl_of
 from bothworlds.theory.finding import Finding, at_most, equal, within
-from bothworlds.theory.ledger import machine
 
 
 def _regularizer(account: Account) -> Any:
-    return machine(account.parameters).regularizer
+    return ftrl_of(account.parameters).regularizer
 
 
 def _has_theorem(account: Account) -> bool:
@@ -189,7 +189,7 @@ def rate_sum_ratio(x: FloatArray, alpha: float, weights: FloatArray | None = Non
 
 def learning_rates(account: Account) -> Finding | None:
     """The learning-rate lemma, constant 2, on x_t = max(p_i^t, 1/T) of every arm."""
-    rate = machine(account.parameters).rate
+    rate = ftrl_of(account.parameters).rate
     if not isinstance(rate, RateParameters | CommonRateParameters):
         return None
     alpha = rate.alpha if isinstance(rate, RateParameters) else 0.5

@@ -19,19 +19,19 @@ from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.simulate.progress import PATIENCE, Progress
 from bothworlds.theory import lemmas, universal
-from bothworlds.theory.accounts import Account, account_game
+from bothworlds.theory.accounting.accounts import Account, account_game
+from bothworlds.theory.accounting.ledger import DRAWN, LIKELIEST, RAREST
 from bothworlds.theory.finding import ROUNDING, Finding
-from bothworlds.theory.layout import DRAWN, LIKELIEST, RAREST
 
 PAGE = "proof.html"
 GRID = tuple(2.0**k for k in range(7, -8, -1))  # values of C tried for the multiplicative relation
 
 
 class Game(NamedTuple):
-    """What is played: wishes for arms, a table of losses, the arms called optimal, and the gaps."""
+    """What is played: choices for arms, a table of losses, the arms called optimal, and the gaps."""
 
     name: str
-    wishes: IntArray
+    choices: IntArray
     table: FloatArray
     uniforms: FloatArray
     optimal: tuple[int, ...]
@@ -43,10 +43,10 @@ def games(rounds: int = 1000, seed: int = 0) -> list[Game]:
     random = np.random.default_rng(seed)
 
     def game(
-        name: str, wish: Any, table: FloatArray, optimal: tuple[int, ...], gaps: tuple[float, ...]
+        name: str, choice: Any, table: FloatArray, optimal: tuple[int, ...], gaps: tuple[float, ...]
     ) -> Game:
-        wishes = np.broadcast_to(np.asarray(wish, dtype=np.int64), rounds).copy()
-        return Game(name, wishes, table, random.random((rounds, 2)), optimal, gaps)
+        choices = np.broadcast_to(np.asarray(choice, dtype=np.int64), rounds).copy()
+        return Game(name, choices, table, random.random((rounds, 2)), optimal, gaps)
 
     def coins(means: Any) -> FloatArray:
         shape = (rounds, np.shape(means)[-1])
@@ -263,7 +263,7 @@ def _judge(players: list[Policy], played: list[Game], bar: Progress) -> list[Row
 def play(policy: Policy, game: Game) -> Account:
     """The account of a policy in a game."""
     return account_game(
-        policy, wishes=game.wishes, table=game.table, uniforms=game.uniforms, optimal=game.optimal
+        policy, choices=game.choices, table=game.table, uniforms=game.uniforms, optimal=game.optimal
     )
 
 
