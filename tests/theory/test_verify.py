@@ -19,15 +19,15 @@ from bothworlds.simplex.regularizers.base import height, potential, reach, rise,
 from bothworlds.simplex.regularizers.shannon import entropy_spread
 from bothworlds.theory import (
     lemma_table,
-    lemmas,
     rich_lemma_table,
-    universal,
     verify,
     where_did_the_regret_go,
 )
 from bothworlds.theory.accounting.accounts import account_game
-from bothworlds.theory.finding import ROUNDING
-from bothworlds.theory.verification import LEMMAS, games, play, smallest_barrier
+from bothworlds.theory.verification import lemmas, universal
+from bothworlds.theory.verification.games import games, play
+from bothworlds.theory.verification.lemmas import ROUNDING
+from bothworlds.theory.verification.verdict import LEMMAS, smallest_barrier
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 ROUNDS = 24

@@ -12,8 +12,7 @@ from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, act, init, observation_weight, update
 from bothworlds.policies.ftrl_state import OFFSET
 from bothworlds.theory.accounting.ledger import ftrl_state_of
-from bothworlds.theory.finding import Finding, within
-from bothworlds.theory.lemmas import rate_sum_ratio
+from bothworlds.theory.verification.lemmas import Finding, rate_sum_ratio, within
 
 BISECTIONS = 64  # of an interval of 400: to 2e-17
 
