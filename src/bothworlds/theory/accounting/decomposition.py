@@ -216,12 +216,12 @@ def residual_step(
     phi: Phi, rows: FloatArray, now: Round, lambda_u: float, lambda_v: float, lambda_k: float
 ) -> tuple[float, bool]:
     """The residual regret D^{t+1}(p̄^{t+1}, p^{t+1}), for a decoupled policy D^{t̃}(p̄^{t+1}, p̃^{t+1})."""
-    apart, hint = lambda_v - lambda_u, lambda_k - lambda_u
-    if math.isnan(apart):  # one side has underflowed
-        apart, hint = 0.0, 0.0
+    difference, hint = lambda_v - lambda_u, lambda_k - lambda_u
+    if math.isnan(difference):  # one side has underflowed
+        difference, hint = 0.0, 0.0
     for i in range(now.every.first, now.every.last, LANES):
         store(rows[now.residual.u], i, load(rows[now.tilde.u], i) - load(rows[now.sides.u], i))
-        store(rows[now.residual.push], i, fill(0.0 if i < now.optimal.last else apart))
+        store(rows[now.residual.push], i, fill(0.0 if i < now.optimal.last else difference))
     _, converged = newton(phi, rows, now.residual, hint, now.every)
     return divergence_to_end(phi, rows, now.residual, now.every), converged
 

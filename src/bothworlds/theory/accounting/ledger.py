@@ -161,11 +161,8 @@ def read_growths(
     if factor >= 0.0:
         put(increments, columns, rows[now.growths])
     for i in range(now.every.first, now.every.last, LANES):
-        new, old, increment = (
-            load(rows[now.total.rates], i),
-            load(rows[now.rates], i),
-            load(rows[now.growths], i),
-        )
+        new, old = load(rows[now.total.rates], i), load(rows[now.rates], i)
+        increment = load(rows[now.growths], i)
         store(rows[now.growths], i, new - old if factor < 0.0 else factor * increment / (new + old))
 
 
@@ -231,11 +228,11 @@ def keep_ledger(
             return UNSOLVED, t
         if epoch != int(scalars[EPOCH]):
             return RESTARTED, t
-        # losses may have been recentred by a whole number: put what was before the round on the new scale
-        recentred = scalars[OFFSET] - offset
-        if recentred != 0.0:
+        # losses may have been recentered by a whole number: put what was before the round on the new scale
+        recentered = scalars[OFFSET] - offset
+        if recentered != 0.0:
             for i in range(n):
-                before[i] -= recentred
+                before[i] -= recentered
         estimates = rows[now.total.estimates]
         read_estimate(ftrl.estimator, arm, loss, weight, inner.losses, before, columns, estimates)
         put(inner.p, columns, rows[now.total.end.p])

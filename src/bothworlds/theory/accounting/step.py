@@ -177,12 +177,8 @@ def newton(phi: Phi, rows: FloatArray, step: Step, multiplier: float, arms: Arms
     for _ in range(NEWTON_LIMIT):
         lacking, free = fill(0.0), fill(0.0)
         for i in range(arms.first, arms.last, LANES):
-            p, h, u, rate = (
-                load(rows[step.start.p], i),
-                load(rows[step.start.heights], i),
-                load(rows[step.u], i),
-                load(rows[step.rates], i),
-            )
+            p, h = load(rows[step.start.p], i), load(rows[step.start.heights], i)
+            u, rate = load(rows[step.u], i), load(rows[step.rates], i)
             mask = present(p)
             x = inside(p, mask)
             change, steepness = rises(reg, x, h, u)
@@ -311,18 +307,11 @@ def divergence_to_end(phi: Phi, rows: FloatArray, step: Step, arms: Arms) -> flo
 @kernel
 def one_divergence_to_end(phi: Phi, rows: FloatArray, step: Step, k: int) -> float:
     """What arm k adds to it, where it may be absent at one end."""
-    reg, start, end, rate, h = (
-        phi.regularizer,
-        rows[step.start.p, k],
-        rows[step.end.p, k],
-        rows[step.rates, k],
-        rows[step.end.heights, k],
-    )
+    reg, start, end, u = phi.regularizer, rows[step.start.p, k], rows[step.end.p, k], rows[step.u, k]
+    rate, h = rows[step.rates, k], rows[step.end.heights, k]
     if end >= ABSENT:
         if start >= ABSENT:
-            return float(
-                rate * spread(reg, end, h, rows[step.u, k]) + phi.log_barrier * bend(rows[step.u, k])
-            )
+            return float(rate * spread(reg, end, h, u) + phi.log_barrier * bend(u))
         return float(rate * spread(reg, end, height(reg, end), -math.inf))
     if start >= ABSENT:  # far apart: nothing cancels in the definition, and x'·h(x') → 0
         return float(rate * (potential(reg, start, height(reg, start)) + h * start))
