@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bothworlds.simplex import divergence
-from bothworlds.theory import ledger
+from bothworlds.theory.accounting import ledger
 
 
 def quietly(function):
@@ -22,5 +22,5 @@ def quietly(function):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Run the kernels of accounts as plain Python."""
-    for kernel in (ledger.keep_book, divergence._divergences, divergence._profile):
+    for kernel in (ledger.keep_ledger, divergence._divergences, divergence._profile):
         monkeypatch.setitem(kernel.__dict__, "compiled", quietly(kernel.py_func))

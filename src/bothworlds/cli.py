@@ -236,26 +236,6 @@ def verify(
         raise typer.Exit(1)
 
 
-@app.command()
-def conjecture(
-    folder: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Also write what was found, and a chart, here.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed finds the same sequences.")] = 0,
-    steps: Annotated[int, typer.Option(min=1, help="Of gradient ascent, per search.")] = 100,
-) -> None:
-    """Search for sequences that break the paper's open conjecture (half a minute)."""
-    from bothworlds.theory.conjecture import Found, report  # noqa: PLC0415
-
-    with err.status("Searching …") as status:
-
-        def tell(done: int, total: int, found: Found) -> None:
-            status.update(f"Searching: {done} of {total}")
-
-        text = report(folder, seed=seed, steps=steps, progress=tell)
-    out.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
 # --- what there is --------------------------------------------------------------------------------------
 
 

@@ -1,9 +1,9 @@
 """The FTRL step in 60-digit arithmetic.
 
 A regularizer is a list of (weight, kind, beta) with kind "log", "tsallis", "centred" (Tsallis with its
-linear term) or "shannon"; several entries make a hybrid. Two nested Newton searches, each monotone: per arm
-on y(v) = Σ weight·h(v)·γ + C·e^v, which is convex and increasing in the depth v = −log p; outside on
-Σp(x) = total, which is convex and decreasing in the shift x = min L − λ.
+linear term), "inverse" (ψ = 1/p) or "shannon"; several entries make a hybrid. Two nested Newton searches,
+each monotone: per arm on y(v) = Σ weight·h(v)·γ + C·e^v, which is convex and increasing in the depth
+v = −log p; outside on Σp(x) = total, which is convex and decreasing in the shift x = min L − λ.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ def slope(parts, rate, barrier, depth):
         elif kind == "centred":
             b = 1 - mp.mpf(beta)
             term, derivative = mp.expm1(b * depth) / b, mp.exp(b * depth)
+        elif kind == "inverse":
+            term, derivative = e**2, 2 * e**2
         else:
             term, derivative = depth, mp.mpf(1)
         y += rate * weight * term
@@ -48,6 +50,8 @@ def depth_beyond(parts, rate, barrier, y):
             candidates.append(mp.log(s * (1 - mp.mpf(beta)) / beta) / (1 - mp.mpf(beta)))
         elif kind == "centred":
             candidates.append(mp.log1p(s * (1 - mp.mpf(beta))) / (1 - mp.mpf(beta)))
+        elif kind == "inverse":
+            candidates.append(mp.log(s) / 2)
         else:
             candidates.append(s)
     return min(candidates)

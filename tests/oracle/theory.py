@@ -23,6 +23,8 @@ def psi(parts, x):
         elif kind == "centred":
             b = mp.mpf(beta)
             total += -weight * (x**b - b * x) / (b * (1 - b))
+        elif kind == "inverse":
+            total += weight / x
         else:
             total += weight * (x * mp.log(x) - x if x > 0 else 0)
     return total

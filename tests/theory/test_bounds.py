@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.theory.statement import STATEMENTS
+from bothworlds.theory.bounds.statement import STATEMENTS
 
 K, T = 6, 20_000
 GAPS = [0.0, 0.1, 0.2, 0.2, 0.4, 0.5]

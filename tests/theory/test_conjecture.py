@@ -1,10 +1,12 @@
-"""The conjecture lab: sum and gradient against 50 digits, the arguments step by step, the search."""
+"""The conjecture: sum and gradient against 50 digits, the arguments step by step, the search."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -14,8 +16,7 @@ from scipy import integrate, special
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.theory import conjecture as lab
-from bothworlds.theory.conjecture.families import FAMILIES, phases_of
-from bothworlds.theory.conjecture.search import starts
+from bothworlds.theory.conjecture import FAMILIES, phases_of, starts
 
 BETAS = (0.1, 0.3, 0.5, 0.7, 0.95)
 
@@ -224,30 +225,40 @@ def test_on_real_runs():
             lab.of_trace(trace)
 
 
-def test_a_small_study_its_table_its_file_and_its_chart(tmp_path):
-    seen = []
-    result = lab.survey([0.25, 0.75], [2], [1e3, 1e6], steps=5, progress=lambda *args: seen.append(args))
-    assert [done for done, _, _ in seen] == [1, 2, 3, 4]
-    text = result.table().splitlines()
+@pytest.fixture
+def example(monkeypatch):
+    """examples/conjecture.py, with few searches."""
+    path = Path(__file__).parents[2] / "examples" / "conjecture.py"
+    spec = importlib.util.spec_from_file_location("conjecture_example", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    survey = module.survey
+    small = lambda **options: survey([0.25, 0.75], [2], [1e3, 1e6], **options)  # noqa: E731
+    monkeypatch.setattr(module, "survey", small)
+    return module
+
+
+def test_the_example_prints_its_tables(example, capsys):
+    example.main(["--steps", "5", "--seed", "1"])
+    text = capsys.readouterr().out.splitlines()
     assert text[1].split() == ["beta", "K", "T=1e+03", "T=1e+06", "proved"]
-    assert len(text) == 4
-    result.save(tmp_path / "found.json")
-    rows = json.loads((tmp_path / "found.json").read_text())
-    assert [row["ratio"] for row in rows] == [one.ratio for one in result.found]
+    assert [line.split()[:2] for line in text[2:4]] == [["0.25", "2"], ["0.75", "2"]]
+    assert any(line.split()[:1] == ["2^80"] for line in text)
+    assert "4 searches, seed 1" in "\n".join(text)
+    assert "none is a proven supremum" in "\n".join(text)
+    assert "written" not in "\n".join(text)
+
+
+def test_the_example_writes_what_it_says(example, tmp_path, capsys):
+    folder = tmp_path / "new"
+    example.main(["--steps", "1", "--out", str(folder)])
+    assert "written" in capsys.readouterr().out
+    assert {path.name for path in folder.iterdir()} == {"conjecture.json", "conjecture.svg"}
+    rows = json.loads((folder / "conjecture.json").read_text())
+    found = example.survey(steps=1)
+    assert [row["ratio"] for row in rows] == [one.ratio for one in found]
     assert all(row["ratio"] <= row["proved"] for row in rows)
-    assert result.plot().data.values == rows
-    assert "2^80" in lab.growth_table()
-
-
-def test_the_report_writes_what_it_says(tmp_path, monkeypatch):
-    from bothworlds.theory.conjecture import lab as module
-
-    small = lab.survey([0.75], [2], [1e3], steps=1)
-    monkeypatch.setattr(module, "survey", lambda **options: small)
-    text = module.report(tmp_path / "new")
-    assert "none is a proven supremum" in text
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {"conjecture.json", "conjecture.svg"}
-    assert "written" not in module.report()
+    assert example.chart(found).data.values == rows
 
 
 @pytest.mark.parametrize(
@@ -281,7 +292,6 @@ def test_the_report_writes_what_it_says(tmp_path, monkeypatch):
             r"before must be one with 2 arms, got Found",
         ),
         (lambda: lab.staggered_limit(0.5, 4), r"beta must be a finite number above 0 and below 0.5, got 0.5"),
-        (lambda: lab.survey([], [2], [10]), r"betas must be at least one value"),
         (lambda: lab.proved(0.5, 3, 2), r"horizon must be a finite number at least 3, got 2.0"),
     ],
 )

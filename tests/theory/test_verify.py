@@ -20,15 +20,15 @@ from bothworlds.simplex.regularizers.base import height, potential, reach, rise,
 from bothworlds.simplex.regularizers.shannon import entropy_spread
 from bothworlds.theory import (
     lemma_table,
-    lemmas,
     rich_lemma_table,
-    universal,
     verify,
     where_did_the_regret_go,
 )
-from bothworlds.theory.accounts import account_game
-from bothworlds.theory.finding import ROUNDING
-from bothworlds.theory.verification import LEMMAS, games, play, smallest_barrier
+from bothworlds.theory.accounting.accounts import account_game
+from bothworlds.theory.verification import lemmas, universal
+from bothworlds.theory.verification.games import games, play
+from bothworlds.theory.verification.lemmas import ROUNDING
+from bothworlds.theory.verification.verdict import LEMMAS, smallest_barrier
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 ROUNDS = 24
@@ -200,7 +200,7 @@ def test_the_benchmark_of_another_set_is_caught():
     game = games(ROUNDS)[0]
     mine = play(bw.TsallisINF(), game)
     other = account_game(
-        *(bw.TsallisINF(),), wishes=mine.arms, table=game.table, uniforms=game.uniforms, optimal=[1, 3]
+        *(bw.TsallisINF(),), choices=mine.arms, table=game.table, uniforms=game.uniforms, optimal=[1, 3]
     )
     assert lemmas.decomposition(mine).margin > -ROUNDING
     assert lemmas.decomposition(spliced(mine, other, "benchmark")).margin < -1e-3
@@ -314,8 +314,8 @@ def test_tables_and_names():
     for bad, message in (
         ({"rounds": 2}, "rounds must be at least 8"),
         ({"seed": -1}, "seed must be"),
-        ({"policies": []}, "policies must be at least one policy"),
-        ({"policies": [bw.UCB1()]}, "policy must be one that plays an FTRL minimizer"),
+        ({"policies": []}, "policies must hold at least one policy"),
+        ({"policies": [bw.UCB1()]}, "policy must play an FTRL minimizer"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             verify(**{"policies": [bw.TsallisINF()], **bad})

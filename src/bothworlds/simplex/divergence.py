@@ -14,7 +14,7 @@ from bothworlds._words import short
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.simplex.growth import bend, log_ratio
 from bothworlds.simplex.regularizers import Regularizer
-from bothworlds.simplex.regularizers.base import height, potential, slope, spread
+from bothworlds.simplex.regularizers.base import height, potential, rise, slope, spread
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
 
 
@@ -64,7 +64,7 @@ def has_divergence(parameters: Any) -> bool:
     """Whether the kernels of divergences are registered for a regularizer's parameters."""
     if isinstance(parameters, HybridParameters):
         return has_divergence(parameters.first) and has_divergence(parameters.second)
-    return type(parameters) in spread.implementations and type(parameters) in potential.implementations
+    return all(type(parameters) in needed.implementations for needed in (potential, rise, spread))
 
 
 def require_divergence(regularizer: Any) -> Any:

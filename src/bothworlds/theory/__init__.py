@@ -2,15 +2,25 @@
 
 from bothworlds.simplex.divergence import divergence
 from bothworlds.theory import conjecture
-from bothworlds.theory.accounts import Account, account, accountable, where_did_the_regret_go
-from bothworlds.theory.bounds import Bounds, bound, bound_curve
-from bothworlds.theory.complexity import Complexity, complexity
-from bothworlds.theory.lemmas import preprocessing_parts
-from bothworlds.theory.runs import account_run
-from bothworlds.theory.statement import Bound, Term
-from bothworlds.theory.table import lemma_table, rich_lemma_table
-from bothworlds.theory.term_table import TermTable, term_table
-from bothworlds.theory.verification import Row, smallest_barrier, verify
+from bothworlds.theory.accounting.accounts import (
+    Account,
+    account,
+    account_run,
+    accountable,
+    where_did_the_regret_go,
+)
+from bothworlds.theory.bounds.appendix import TermTable, term_table
+from bothworlds.theory.bounds.complexities import Complexity, complexity
+from bothworlds.theory.bounds.evaluation import Bounds, bound, bound_curve
+from bothworlds.theory.bounds.statement import Bound, Term
+from bothworlds.theory.verification.lemmas import preprocessing_parts
+from bothworlds.theory.verification.verdict import (
+    Row,
+    lemma_table,
+    rich_lemma_table,
+    smallest_barrier,
+    verify,
+)
 
 __all__ = [
     "Account",

@@ -11,8 +11,15 @@ from bothworlds.policies import FTRL, DecoupledTsallisINF, TsallisINF
 from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.policies.ftrl.rates import PaperRateParameters
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
-from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, Setting, Term, states
-from bothworlds.theory.tsallis_bounds import tsallis_inf_bounds
+from bothworlds.theory.bounds.statement import (
+    ADVERSARIAL,
+    SELF_BOUNDING,
+    Bound,
+    Setting,
+    Term,
+    states,
+)
+from bothworlds.theory.bounds.tsallis_inf import tsallis_inf_bounds
 
 PAPER = "Jin, Liu and Luo 2023"
 NAMED: tuple[Literal["paper", "printed"], ...] = ("paper", "printed")

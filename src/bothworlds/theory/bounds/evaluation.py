@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, require_policy
-from bothworlds.theory import paper_bounds, prior_bounds  # noqa: F401 - they register what they state
-from bothworlds.theory.complexity import Complexity, complexity
-from bothworlds.theory.statement import (
+from bothworlds.theory.bounds import others, paper  # noqa: F401 - they register what they state
+from bothworlds.theory.bounds.complexities import Complexity, complexity
+from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     STATEMENTS,

@@ -6,77 +6,21 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from dataclasses import dataclass, replace
+from typing import Any
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, IntArray
 from bothworlds._progress import PATIENCE, Progress
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies import FTRL, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
 from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
-from bothworlds.theory import lemmas, universal
-from bothworlds.theory.accounts import Account, account_game
-from bothworlds.theory.finding import ROUNDING, Finding
-from bothworlds.theory.layout import DRAWN, LIKELIEST, RAREST
+from bothworlds.theory.verification import lemmas, universal
+from bothworlds.theory.verification.games import Game, games, play
+from bothworlds.theory.verification.lemmas import ROUNDING, Finding
 
 PAGE = "proof.html"
 GRID = tuple(2.0**k for k in range(7, -8, -1))  # values of C tried for the multiplicative relation
-
-
-class Game(NamedTuple):
-    """What is played: wishes for arms, a table of losses, the arms called optimal, and the gaps."""
-
-    name: str
-    wishes: IntArray
-    table: FloatArray
-    uniforms: FloatArray
-    optimal: tuple[int, ...]
-    gaps: tuple[float, ...]
-
-
-def games(rounds: int = 1000, seed: int = 0) -> list[Game]:
-    """Games from benign to hostile, with 2 to 8 arms and 1 to 3 of them optimal."""
-    random = np.random.default_rng(seed)
-
-    def game(
-        name: str, wish: Any, table: FloatArray, optimal: tuple[int, ...], gaps: tuple[float, ...]
-    ) -> Game:
-        wishes = np.broadcast_to(np.asarray(wish, dtype=np.int64), rounds).copy()
-        return Game(name, wishes, table, random.random((rounds, 2)), optimal, gaps)
-
-    def coins(means: Any) -> FloatArray:
-        shape = (rounds, np.shape(means)[-1])
-        return np.array(random.random(shape) < means, dtype=np.float64)
-
-    gaps = (0.0, 0.1, 0.0, 0.2, 0.4)
-    switch = np.where(np.arange(rounds)[:, None] < rounds // 2, [0.2, 0.8, 0.5], [0.8, 0.2, 0.5])
-    phase = np.log1p(np.arange(rounds)) // math.log(1.6) % 2
-    shifted = np.where(phase[:, None] > 0, 0.8, 0.0) + np.array([0.0, 0.0, 0.2, 0.2, 0.1, 0.2])
-    return [
-        game("independent coins", DRAWN, coins(0.3 + np.array(gaps)), (0, 2), gaps),
-        game("shifting levels", DRAWN, coins(shifted), (0, 1), (0.0, 0.0, 0.2, 0.2, 0.1, 0.2)),
-        game("a switch at half-time", DRAWN, coins(switch), (0,), (0.0, 0.6, 0.3)),
-        game("no losses at all", DRAWN, np.zeros((rounds, 2)), (1,), (0.5, 0.0)),
-        game(
-            "the likeliest arm loses",
-            LIKELIEST,
-            np.ones((rounds, 8)),
-            (1, 4, 6),
-            (0.1, 0, 0.3, 0.2, 0, 0.1, 0, 1),
-        ),
-        game("the rarest arm loses", RAREST, np.ones((rounds, 4)), (3,), (0.5, 0.1, 0.2, 0.0)),
-        game(
-            "erratic",
-            random.choice([DRAWN, LIKELIEST, RAREST], rounds),
-            random.choice([0.0, 1e-9, 0.5, 1.0], (rounds, 6)),
-            (0, 5),
-            (0.0, 0.1, 0.1, 0.3, 0.3, 0.0),
-        ),
-    ]
 
 
 def default_policies() -> list[Policy]:
@@ -92,71 +36,55 @@ def default_policies() -> list[Policy]:
 class Lemma:
     """A lemma: its name (also its place in the docs), what it says, and its check of an account.
 
-    A check that does not apply to an account returns None. ``tolerance`` is what rounding may take.
+    A check that does not apply to an account returns None; ``with_gaps`` are those that need the gaps of the
+    game, and a lemma that is not about a run has none. ``tolerance`` is what rounding may take.
     """
 
     name: str
     statement: str
-    check: Callable[[Account, Game], Finding | None]
+    check: Callable[..., Finding | None] | None
     tolerance: float = 0.0
     seen: str = ""
-
-
-def _plain(check: Callable[[Account], Finding | None]) -> Callable[[Account, Game], Finding | None]:
-    return lambda account, game: check(account)
+    with_gaps: bool = False
 
 
 LEMMAS = (
     Lemma(
         "decomposition",
         "total − benchmark = suboptimal + optimal + residual (− gap, decoupled)",
-        _plain(lemmas.decomposition),
+        lemmas.decomposition,
         ROUNDING,
     ),
-    Lemma("suboptimal-arms", "suboptimal = stability + penalty", _plain(lemmas.suboptimal_parts), ROUNDING),
+    Lemma("suboptimal-arms", "suboptimal = stability + penalty", lemmas.suboptimal_parts, ROUNDING),
+    Lemma("ito-lemma-16", "<ℓ̂, p − q̃> = D(p, p') + D(q̃, p) − D(q̃, p')", lemmas.ito_lemma_16, ROUNDING),
     Lemma(
-        "ito-lemma-16",
-        "<ℓ̂, p − q̃> = D(p, p') + D(q̃, p) − D(q̃, p')",
-        _plain(lemmas.ito_lemma_16),
-        ROUNDING,
+        "preprocessing", "the cost of preprocessing is the sum of its parts", lemmas.preprocessing, ROUNDING
     ),
-    Lemma(
-        "preprocessing",
-        "the cost of preprocessing is the sum of its parts",
-        _plain(lemmas.preprocessing),
-        ROUNDING,
-    ),
-    Lemma("optimal-arms", "regret on optimal arms ≤ 0 in every round", _plain(lemmas.optimal_arms), ROUNDING),
+    Lemma("optimal-arms", "regret on optimal arms ≤ 0 in every round", lemmas.optimal_arms, ROUNDING),
     Lemma(
         "multiplicative-relation",
         "½ ≤ p'/p ≤ 2, and p̄/p",
-        _plain(lemmas.multiplicative),
+        lemmas.multiplicative,
         seen="most extreme ratio",
     ),
-    Lemma("multipliers", "four bounds each on λ_U, λ_V, λ_K", _plain(lemmas.multipliers), ROUNDING),
+    Lemma("multipliers", "four bounds each on λ_U, λ_V, λ_K", lemmas.multipliers, ROUNDING),
+    Lemma("stability", "stability ≤ B·‖ℓ̂_V‖² in the inverse Hessian", lemmas.stability, seen="B seen"),
+    Lemma("penalty", "penalty ≤ B·(sum over V); ≤ 0 for the log-barrier", lemmas.penalty, seen="B seen"),
     Lemma(
-        "stability", "stability ≤ B·‖ℓ̂_V‖² in the inverse Hessian", _plain(lemmas.stability), seen="B seen"
-    ),
-    Lemma(
-        "penalty", "penalty ≤ B·(sum over V); ≤ 0 for the log-barrier", _plain(lemmas.penalty), seen="B seen"
-    ),
-    Lemma(
-        "learning-rates",
-        "learning-rate lemma with constant 2",
-        _plain(lemmas.learning_rates),
-        seen="constant seen",
+        "learning-rates", "learning-rate lemma with constant 2", lemmas.learning_rates, seen="constant seen"
     ),
     Lemma(
         "self-bounding",
         "S₁, S₂ ≤ z·R + (…)/z for every z",
-        lambda account, game: lemmas.self_bounding(account, game.gaps),
+        lemmas.self_bounding,
         ROUNDING,
         seen="share of the bound",
+        with_gaps=True,
     ),
     Lemma(
         "group-relation",
         "Σ p̄^{4/3} ≤ 2(1+1/t)²·Σ p^{4/3} on U, ≤ 8·Σ p^{4/3} on V",
-        _plain(lemmas.group_multiplicative),
+        lemmas.group_multiplicative,
         seen="factor seen",
     ),
 )
@@ -255,18 +183,12 @@ def _judge(players: list[Policy], played: list[Game], bar: Progress) -> list[Row
         for game in played:
             account = play(policy, game)
             for lemma in LEMMAS:
-                finding = lemma.check(account, game)
+                assert lemma.check is not None
+                finding = lemma.check(account, game.gaps) if lemma.with_gaps else lemma.check(account)
                 if finding is not None:
                     found[lemma.name].append((finding, f"{policy!r}, {game.name}"))
             bar.advance(1)
     return [_row(lemma, found[lemma.name]) for lemma in LEMMAS if found[lemma.name]]
-
-
-def play(policy: Policy, game: Game) -> Account:
-    """The account of a policy in a game."""
-    return account_game(
-        policy, wishes=game.wishes, table=game.table, uniforms=game.uniforms, optimal=game.optimal
-    )
 
 
 def _row(lemma: Lemma, found: list[tuple[Finding, str]]) -> Row:
@@ -293,21 +215,17 @@ def _row(lemma: Lemma, found: list[tuple[Finding, str]]) -> Row:
 
 def _universal(players: Iterable[Policy], seed: int) -> Iterator[tuple[Lemma, list[tuple[Finding, str]]]]:
     """Lemmas that are not about a run."""
-
-    def never(account: Account, game: Game) -> None:
-        return None
-
     where = "random functions"
-    lemma = Lemma("monotonicity", "skewed divergences are monotone under (i), (ii)", never, ROUNDING)
+    lemma = Lemma("monotonicity", "skewed divergences are monotone under (i), (ii)", None, ROUNDING)
     yield lemma, [(universal.monotonicity(seed=seed), where)]
-    lemma = Lemma("conditions", "without (i), and without (ii), there are counterexamples", never, -1e-3)
+    lemma = Lemma("conditions", "without (i), and without (ii), there are counterexamples", None, -1e-3)
     yield lemma, [(universal.conditions_needed(seed=seed), where)]
     lemma = Lemma(
-        "learning-rate-sequences", "learning-rate lemma, hard sequences", never, seen="constant seen"
+        "learning-rate-sequences", "learning-rate lemma, hard sequences", None, seen="constant seen"
     )
     yield lemma, [(universal.learning_rate_sequences(seed=seed), "hard sequences")]
     unbiased: list[Policy] = [*players, LightBarrier(), TsallisINF(estimator="rv")]
-    lemma = Lemma("unbiased", "E[ℓ̂] = ℓ, enumerating the draw", never, ROUNDING)
+    lemma = Lemma("unbiased", "E[ℓ̂] = ℓ, enumerating the draw", None, ROUNDING)
     yield lemma, [(universal.estimator_bias(policy, seed=seed), repr(policy)) for policy in unbiased]
 
 
@@ -333,4 +251,47 @@ def _with_smallest(row: Row, rounds: int, seed: int) -> Row:
         for part in (LogBarrier(), Tsallis(0.5), Shannon())
     ]
     text = ", ".join(f"{part!r} {barrier:g}" for part, barrier in found)
-    return Row(**{**row.__dict__, "note": f"{row.note}; held down to C: {text}"})
+    return replace(row, note=f"{row.note}; held down to C: {text}")
+
+
+# --- as a table ------------------------------------------------------------------------------------------
+
+HEADER = ("lemma", "verdict", "worst margin", "rounds", "explained in", "note")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """One row in words."""
+    verdict = "holds" if row.holds else "FAILS"
+    note = row.note if row.holds else f"{row.note}; worst: {row.worst}".removeprefix("; ")
+    return row.lemma, verdict, f"{row.margin:.2g}", f"{row.rounds:,}", row.page, note
+
+
+def lemma_table(rows: list[Row]) -> str:
+    """The rows as plain text.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> rows = bw.theory.verify(policies=[bw.TsallisINF()], rounds=50, search=False)
+    >>> print(bw.theory.lemma_table(rows[:2]).splitlines()[1].split()[:2])
+    ['decomposition', 'holds']
+    """
+    lines = [HEADER, *(cells(row) for row in rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(HEADER))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def rich_lemma_table(rows: list[Row]) -> Any:
+    """The rows as a ``rich`` table, to be printed by its console."""
+    from rich.table import Table  # noqa: PLC0415 - only needed on a terminal
+
+    result = Table(title="The paper's lemmas on real runs")
+    for name in HEADER:
+        result.add_column(name, justify="right" if name in ("worst margin", "rounds") else "left")
+    for row in rows:
+        style = None if row.holds else "bold red"
+        result.add_row(*cells(row), style=style)
+    return result

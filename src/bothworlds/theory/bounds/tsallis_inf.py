@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from bothworlds.policies import INF, Ito21, TsallisINF, TsallisINFOracle
-from bothworlds.theory.statement import ADVERSARIAL, SELF_BOUNDING, Bound, Setting, Term, states
+from bothworlds.theory.bounds.statement import ADVERSARIAL, SELF_BOUNDING, Bound, Setting, Term, states
 
 UNIQUE = "one optimal arm"
 UNCORRUPTED = "one optimal arm, no corruption"

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies import FTRL
-from bothworlds.theory.paper_bounds import Shape, covered, shape
-from bothworlds.theory.statement import Setting, Term
+from bothworlds.theory.bounds.paper import Shape, covered, shape
+from bothworlds.theory.bounds.statement import Setting, Term
 
 
 @dataclass(frozen=True)
-class Row:
+class TermRow:
     """One line of the table: S₁(x₁) + S₂(x₂) + additive terms + D, each with constant 1.
 
     Attributes
@@ -63,16 +63,16 @@ class TermTable:
     n_arms: int
     horizon: int
     n_optimal: int
-    rows: tuple[Row, ...]
+    rows: tuple[TermRow, ...]
 
-    def __getitem__(self, name: str) -> Row:
+    def __getitem__(self, name: str) -> TermRow:
         """The row of that name."""
         for row in self.rows:
             if row.name == name:
                 return row
         raise KeyError(f"{name!r}; the rows are {', '.join(row.name for row in self.rows)}")
 
-    def worst(self, row: Row) -> float:
+    def worst(self, row: TermRow) -> float:
         """A row at its largest, with D = 0: all T plays on arms of V, in equal shares."""
         n = self.n_arms - self.n_optimal
         return row.value(np.full(n, self.horizon / n))
@@ -146,7 +146,7 @@ def term_table(policy: FTRL, *, n_arms: int, horizon: int, n_optimal: int = 1) -
     return TermTable(form.theorem, n_arms, horizon, n_optimal, _rows(form, n_optimal))
 
 
-def _rows(form: Shape, n_optimal: int) -> tuple[Row, ...]:
+def _rows(form: Shape, n_optimal: int) -> tuple[TermRow, ...]:
     residual, barrier = form.additive
     first, x = n_optimal * form.factor, form.factor
     s1, s2 = f"S₁(#U·{form.factor_text})", f"S₂({form.factor_text})"
@@ -154,11 +154,11 @@ def _rows(form: Shape, n_optimal: int) -> tuple[Row, ...]:
     early = x if form.theorem.startswith("Theorem 3.1") else 0.0  # the penalty of the log-barrier has no sign
     before = [*([s2] if early else []), *(term.formula for term in start), barrier.formula, "D"]
     return (
-        Row("PreCost", 0.0, early, (*start, barrier), True, " + ".join(before)),
-        Row("RegSub", 0.0, x, (), False, s2),
-        Row("RegOpt", 0.0, 0.0, (), False, "0"),
-        Row("ResReg", first, x, (residual,), False, f"{s1} + {s2} + {residual.formula}"),
-        Row(
+        TermRow("PreCost", 0.0, early, (*start, barrier), True, " + ".join(before)),
+        TermRow("RegSub", 0.0, x, (), False, s2),
+        TermRow("RegOpt", 0.0, 0.0, (), False, "0"),
+        TermRow("ResReg", first, x, (residual,), False, f"{s1} + {s2} + {residual.formula}"),
+        TermRow(
             "Reg",
             first,
             x,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.rates import log_horizon
-from bothworlds.theory.complexity import Complexity
+from bothworlds.theory.bounds.complexities import Complexity
 
 Cause = Literal["main", "corruption", "spread", "additive"]
 ADVERSARIAL = "adversarial"

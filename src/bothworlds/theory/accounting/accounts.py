@@ -11,25 +11,21 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check, policies
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init, require_policy
-from bothworlds.policies.decoupled import DecoupledParameters
-from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.simplex.divergence import has_divergence
+from bothworlds.simulation import simulate
 from bothworlds.simulation.trace import Trace
-from bothworlds.theory.layout import (
+from bothworlds.theory.accounting.decomposition import Terms, blank_round
+from bothworlds.theory.accounting.ledger import (
     IMPOSSIBLE,
-    N_PAGE,
-    P_TILDE,
-    PAGE,
     RESTARTED,
-    TERMS,
     UNSOLVED,
-    P,
-    Q,
-    blank_sheet,
+    Record,
+    ftrl_of,
+    keep_ledger,
 )
-from bothworlds.theory.ledger import keep_book, machine
 
 MEMORY = 4e9  # bytes; beyond it the account of a run is refused rather than swapped
 
@@ -97,7 +93,7 @@ class Account:
     @property
     def log_barrier(self) -> float:
         """C in numbers."""
-        return float(machine(self.parameters).log_barrier)
+        return float(ftrl_of(self.parameters).log_barrier)
 
     @cached_property
     def q_tilde(self) -> FloatArray:
@@ -135,7 +131,7 @@ def account(
 ) -> Account:
     """Take the regret of a run apart as the paper's proof does.
 
-    Let U be the arms called optimal and V the others, q^t the policy's own minimiser restricted to U, and
+    Let U be the arms called optimal and V the others, q^t the policy's own minimizer restricted to U, and
     p̄^{t+1} what becomes of p^t if weight moves inside U and inside V but not between them. With skewed
     divergences D^{t,t+1}(x, y) = φ^t(x) − φ^{t+1}(y) − <∇φ^{t+1}(y), x − y>, every round satisfies
 
@@ -156,7 +152,7 @@ def account(
     Parameters
     ----------
     policy:
-        A policy that plays an FTRL minimiser: FTRL with any regularizer, rates and estimator,
+        A policy that plays an FTRL minimizer: FTRL with any regularizer, rates and estimator,
         TsallisINF, INF, DecoupledTsallisINF, LightBarrier, EXP3, EXP3IX, ITH22, BroadOMD,
         TsallisINFOracle, Avner. Or a :class:`Trace` of one, from ``replay`` or ``simulate(...,
         trace=True)``; then only ``optimal`` is needed. The equations hold for any estimator, since all
@@ -213,13 +209,8 @@ def account(
         raise InvalidArgumentError(missing, None, allowed)
     params = _require_accountable(policy, n_arms, horizon)
     arm_array, loss_array = _history(n_arms, horizon, arms, losses)
-    order, m = _sides(optimal, n_arms)
-    decoupled = isinstance(params, DecoupledParameters)
-    if epsilon is None:
-        epsilon = 0.0 if decoupled else 1.0 / (horizon or max(2, arm_array.size))
-    epsilon = _check.number("epsilon", epsilon, at_least=0.0, below=1.0)
-    book, terms = _keep(policy, params, arm_array, loss_array[:, None], order, m, epsilon)
-    if trace is not None and not np.array_equal(trace.p, book[:, P]):
+    found = _account(policy, params, horizon, arm_array, loss_array[:, None], optimal, epsilon)
+    if trace is not None and not np.array_equal(trace.p, found.p):
         raise InvalidArgumentError(
             "policy",
             trace,
@@ -227,7 +218,7 @@ def account(
             got="one of a policy that did not play what its history, in order, makes it play",
             fix="was the feedback delayed?",
         )
-    return _account(policy, n_arms, horizon, arm_array, loss_array, order, m, book, terms, epsilon, params)
+    return found
 
 
 PARTS = ("stability", "penalty", "optimal", "residual", "preprocessing")
@@ -272,29 +263,79 @@ def where_did_the_regret_go(account: Account, *, points: int = 200) -> list[dict
     ]
 
 
+def account_run(
+    policy: Policy,
+    environment: Environment,
+    *,
+    horizon: int,
+    seed: int = 0,
+    replication: int = 0,
+    tell_horizon: bool = True,
+    optimal: ArrayLike | None = None,
+) -> Account:
+    """Play one replication of :func:`simulate` and take its regret apart.
+
+    Parameters
+    ----------
+    policy, environment, horizon, seed, tell_horizon:
+        As for :func:`simulate`.
+    replication:
+        Which of the series.
+    optimal:
+        U; by default the environment's optimal arms.
+
+    Returns
+    -------
+    Account
+        As of :func:`account`.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.2, optimal=2)
+    >>> a = bw.theory.account_run(bw.TsallisINF(), world, horizon=200, seed=1)
+    >>> len(a), [int(arm) for arm in a.optimal]
+    (200, [0, 1])
+    """
+    if optimal is None:
+        optimal = environment.optimal_arms
+    if optimal is None:
+        raise InvalidArgumentError(
+            "optimal",
+            None,
+            f"given for {environment!r}, whose arms have no fixed gaps",
+            fix="say which arms are U",
+        )
+    run = simulate(
+        policy,
+        environment,
+        horizon=horizon,
+        replications=range(replication, replication + 1),
+        seed=seed,
+        jobs=1,
+        trace=True,
+        tell_horizon=tell_horizon,
+    )
+    return account(run.traces[0][0], optimal=optimal)
+
+
 def account_game(
     policy: Policy,
     *,
-    wishes: IntArray,
+    choices: IntArray,
     table: FloatArray,
     uniforms: FloatArray,
     optimal: ArrayLike,
     epsilon: float | None = None,
 ) -> Account:
-    """The account of a game that is played as it is written: wishes are arms or DRAWN, RAREST, LIKELIEST.
+    """The account of a game whose arms are chosen as it goes: choices are arms or DRAWN, RAREST, LIKELIEST.
 
     ``table`` holds the losses (rounds × arms) and ``uniforms`` (rounds × 2) what DRAWN draws with; the
-    policy is told that the horizon is the length of the table.
+    horizon that the policy knows is the length of the table.
     """
     horizon, n_arms = table.shape
     params = _require_accountable(policy, n_arms, horizon)
-    order, m = _sides(optimal, n_arms)
-    if epsilon is None:
-        epsilon = 0.0 if isinstance(params, DecoupledParameters) else 1.0 / horizon
-    arms = wishes.astype(np.int64)
-    book, terms = _keep(policy, params, arms, table, order, m, epsilon, uniforms)
-    losses = table[np.arange(horizon), arms]
-    return _account(policy, n_arms, horizon, arms, losses, order, m, book, terms, epsilon, params)
+    return _account(policy, params, horizon, choices.astype(np.int64), table, optimal, epsilon, uniforms)
 
 
 def accountable() -> list[str]:
@@ -304,15 +345,15 @@ def accountable() -> list[str]:
 
 def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:
     require_policy(policy).resolve(n_arms, horizon)  # checks the numbers
-    params = policy.parameters(n_arms, horizon)  # the FTRL machine, where it plays many arms by another
-    if not isinstance(params, (FTRLParameters, DecoupledParameters)):
+    params = policy.parameters(n_arms, horizon)  # FTRL's own, where many arms are played by other kernels
+    if type(params) not in ftrl_of.implementations:
         raise InvalidArgumentError(
             "policy",
             policy,
             "one that plays an FTRL minimizer: the regret of others has no such decomposition",
             fix=f"those that do: {', '.join(accountable())}",
         )
-    if not has_divergence(machine(params).regularizer):
+    if not has_divergence(ftrl_of(params).regularizer):
         raise InvalidArgumentError(
             "policy",
             policy,
@@ -356,22 +397,25 @@ def _sides(optimal: Any, n_arms: int) -> tuple[IntArray, int]:
     return np.concatenate([inside, outside]), int(inside.size)
 
 
-def _keep(
+def _account(
     policy: Policy,
     params: Any,
+    horizon: int | None,
     arms: IntArray,
     losses: FloatArray,
-    order: IntArray,
-    m: int,
-    epsilon: float,
+    optimal: Any,
+    epsilon: float | None,
     uniforms: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """All pages, arms in their own order, and all terms. Wishes in ``arms`` are fulfilled in place."""
-    n, n_arms = arms.size, order.size
-    drawn = np.empty((1, 2)) if uniforms is None else uniforms
-    decoupled = isinstance(params, DecoupledParameters)
-    rows = N_PAGE if decoupled else P_TILDE
-    size = 8.0 * n * (n_arms * rows + len(TERMS))
+) -> Account:
+    """The account of a history; ``losses`` has one column, or one for each arm, and ``arms`` is changed."""
+    ftrl, n = ftrl_of(params), arms.size
+    n_arms, decoupled = ftrl.n_arms, ftrl is not params
+    order, m = _sides(optimal, n_arms)
+    if epsilon is None:
+        epsilon = 0.0 if decoupled else 1.0 / (horizon or max(2, n))
+    epsilon = _check.number("epsilon", epsilon, at_least=0.0, below=1.0)
+    kept = len(Record._fields) if decoupled else len(Record._fields) - 1  # all but p_tilde
+    size = 8.0 * n * (n_arms * kept + len(Terms._fields))
     if size > MEMORY:
         raise InvalidArgumentError(
             "arms",
@@ -380,11 +424,26 @@ def _keep(
             got=f"one that would need {size / 1e9:.0f} GB",
             fix="shorten the history",
         )
-    book, terms = np.empty((n + 1, rows, n_arms)), np.empty((n, len(TERMS)))
-    sheet, slots = blank_sheet(order, m)
-    outcome, t = keep_book(
-        *(params, init(params), arms, losses, drawn, slots, m, decoupled, epsilon),
-        *(sheet, book, terms),
+    # one block of memory: systems are slow to provide many small ones
+    block, values = np.empty((kept, n + 1, n_arms)), np.empty((n, len(Terms._fields)))
+    tables = [*block] if decoupled else [*block, np.empty((0, n_arms))]
+    now, rows, columns = blank_round(order, m, decoupled)
+    drawn = np.empty((1, 2)) if uniforms is None else uniforms
+    scratch = np.empty((2, n_arms))
+    outcome, t = keep_ledger(
+        params,
+        init(params),
+        arms,
+        losses,
+        drawn,
+        epsilon,
+        decoupled,
+        now,
+        rows,
+        columns,
+        scratch,
+        Record(*tables),
+        values,
     )
     if outcome == IMPOSSIBLE:
         raise InvalidArgumentError(
@@ -405,39 +464,25 @@ def _keep(
         )
     if outcome == UNSOLVED:
         raise SolverError(f"no account of {policy!r} was found in round {t + 1}; please report this history")
-    return book, terms
-
-
-def _account(
-    policy: Policy,
-    n_arms: int,
-    horizon: int | None,
-    arms: IntArray,
-    losses: FloatArray,
-    order: IntArray,
-    m: int,
-    book: FloatArray,
-    columns: FloatArray,
-    epsilon: float,
-    params: Any,
-) -> Account:
-    book.flags.writeable = columns.flags.writeable = False
+    block.flags.writeable = values.flags.writeable = False
     # p, rates and q are known before every round and after the last; the rest belongs to a round
-    names = PAGE[: book.shape[1]]
-    parts = {name: book[:, k] if k <= Q else book[:-1, k] for k, name in enumerate(names)}
-    named = {name: columns[:, k] for k, name in enumerate(TERMS)}
+    parts = {
+        name: array if name in ("p", "rates", "q") else array[:-1]
+        for name, array in zip(Record._fields, block, strict=False)
+    }
+    terms = {name: values[:, k] for k, name in enumerate(Terms._fields)}
     return Account(
         policy=policy,
         n_arms=n_arms,
         horizon=horizon,
         arms=arms,
-        losses=losses,
+        losses=losses[np.arange(n), np.minimum(arms, losses.shape[1] - 1)],
         optimal=order[:m],
         suboptimal=order[m:],
-        p_tilde=parts.pop("p_tilde", None),
-        multipliers={side: named.pop(side) for side in "UVK"},
-        terms=named,
+        multipliers={side: terms.pop(f"lambda_{side.lower()}") for side in "UVK"},
+        terms=terms,
         epsilon=epsilon,
         parameters=params,
+        p_tilde=parts.pop("p_tilde", None),
         **parts,
     )

@@ -20,7 +20,7 @@ from bothworlds.policies import (
 )
 from bothworlds.policies.confidence import delta_or
 from bothworlds.policies.ftrl.rates import log_arms
-from bothworlds.theory.statement import (
+from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     Bound,
@@ -28,7 +28,7 @@ from bothworlds.theory.statement import (
     Term,
     states,
 )
-from bothworlds.theory.tsallis_bounds import UNCORRUPTED, UNIQUE, unique
+from bothworlds.theory.bounds.tsallis_inf import UNCORRUPTED, UNIQUE, unique
 
 IID = "iid losses"
 CLEAN = ("for regret on the uncorrupted means; its C is the budget, at most what is used here",)

@@ -11,9 +11,8 @@ import numpy as np
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import ALL_AWAKE, Policy, init, pull_once, update_once, weight_of
 from bothworlds.policies.ftrl.state import EPOCH, OFFSET
-from bothworlds.theory.finding import Finding, within
-from bothworlds.theory.ledger import machine_state
-from bothworlds.theory.lemmas import rate_sum_ratio
+from bothworlds.theory.accounting.ledger import ftrl_state_of
+from bothworlds.theory.verification.lemmas import Finding, rate_sum_ratio, within
 
 BISECTIONS = 64  # of an interval of 400: to 2e-17
 
@@ -148,14 +147,14 @@ def estimator_bias(policy: Policy, n_arms: int = 4, rounds: int = 12, seed: int 
     worst = 0.0
     for _ in range(rounds):
         losses = random.random(n_arms)
-        here = machine_state(params, state)
+        here = ftrl_state_of(params, state)
         before = here.losses + here.scalars[OFFSET]
         expected, size = np.zeros(n_arms), np.zeros(n_arms)
         for arm in range(n_arms):
             weight = weight_of(params, state, arm)
             other = _copied(state)
             update_once.py_func(params, other, arm, losses[arm], weight, here.scalars[EPOCH])
-            there = machine_state(params, other)
+            there = ftrl_state_of(params, other)
             estimate = there.losses + there.scalars[OFFSET] - before
             expected += weight * estimate
             size += weight * np.abs(estimate)
