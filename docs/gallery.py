@@ -14,7 +14,7 @@ from bothworlds import environments, policies
 
 E = environments
 HORIZON, REPLICATIONS = 5_000, 16
-COLOURS = defaultdict(lambda: "#CC3311", {"LightBarrier()": "#0072B2", "UCB1()": "#999999"})
+COLORS = defaultdict(lambda: "#CC3311", {"LightBarrier()": "#0072B2", "UCB1()": "#999999"})
 
 # settings for kinds that have no defaults
 POLICY_EXAMPLES: dict[str, bw.Policy] = {
@@ -45,7 +45,7 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "switching": E.Switching(n_arms=4, gap=0.2),
     "drifting": E.Drifting(n_arms=4, period=4000),
     "threshold-adversary": E.ThresholdAdversary(n_arms=4),
-    "favourite-attack": E.FavouriteAttack(n_arms=4),
+    "favorite-attack": E.FavoriteAttack(n_arms=4),
     "deterministic-killer": E.DeterministicKiller(n_arms=4),
     "loss-table": E.LossTable(np.random.default_rng(1).random((HORIZON, 4)) * [0.8, 1.0, 1.0, 1.0]),
     "logged": E.Logged(LOG["actions"], LOG["rewards"], LOG["propensities"]),
@@ -74,14 +74,14 @@ def write(folder: Path, *, charts: bool) -> None:
 def chart(shown: dict[str, bw.Policy], world: E.Environment) -> alt.Chart:
     """Mean regret over time with a band of two standard errors."""
     run = bw.simulate(shown, world, horizon=HORIZON, replications=REPLICATIONS, seed=1)
-    colour = alt.Color(
+    color = alt.Color(
         "policy:N",
         title=None,
-        scale=alt.Scale(domain=list(shown), range=[COLOURS[name] for name in shown]),
+        scale=alt.Scale(domain=list(shown), range=[COLORS[name] for name in shown]),
         legend=alt.Legend(orient="bottom", labelLimit=400, columns=1, symbolOpacity=1.0),
     )
     base = alt.Chart(alt.InlineData(values=run.curves())).encode(
-        x=alt.X("round:Q", title="round"), color=colour
+        x=alt.X("round:Q", title="round"), color=color
     )
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="regret"), y2="high:Q")
     return (band + base.mark_line().encode(y="regret:Q")).properties(width=420, height=220)

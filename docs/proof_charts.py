@@ -10,7 +10,7 @@ import numpy as np
 
 import bothworlds as bw
 
-COLOURS = {
+COLORS = {
     "stability": "#0072B2",
     "penalty": "#56B4E9",
     "residual": "#E69F00",
@@ -38,17 +38,17 @@ def terms(a: bw.theory.Account) -> alt.Chart:
         for name, values in sides.items()
         for t, value in zip(range(10, 2001, 10), np.cumsum(values)[9::10], strict=True)
     ]
-    colours = ["#000000", COLOURS["stability"], COLOURS["optimal"], COLOURS["residual"]]
-    colour = alt.Color("term:N", title=None, scale=alt.Scale(domain=list(sides), range=colours))
+    colors = ["#000000", COLORS["stability"], COLORS["optimal"], COLORS["residual"]]
+    color = alt.Color("term:N", title=None, scale=alt.Scale(domain=list(sides), range=colors))
     lines = alt.Chart(alt.InlineData(values=rows)).mark_line()
-    return lines.encode(x=alt.X("round:Q"), y=alt.Y("sum:Q", title="sum up to the round"), color=colour)
+    return lines.encode(x=alt.X("round:Q"), y=alt.Y("sum:Q", title="sum up to the round"), color=color)
 
 
 def optimal(a: bw.theory.Account) -> alt.Chart:
     """The regret on optimal arms of every round, on a logarithmic scale of its negative."""
     values = a.terms["optimal"]
     rows = [{"round": t + 1, "gain": float(-values[t])} for t in range(len(a))]
-    points = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=6, color=COLOURS["optimal"])
+    points = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=6, color=COLORS["optimal"])
     title = "− regret on optimal arms"
     return points.encode(
         x=alt.X("round:Q", scale=alt.Scale(type="log", domain=[1, len(a)], nice=False)),
@@ -58,15 +58,13 @@ def optimal(a: bw.theory.Account) -> alt.Chart:
 
 def parts(a: bw.theory.Account) -> alt.Chart:
     """Where did the regret go? The five parts, stacked."""
-    colour = alt.Color(
-        "part:N", title=None, scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
-    )
+    color = alt.Color("part:N", title=None, scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())))
     areas = alt.Chart(alt.InlineData(values=bw.theory.where_did_the_regret_go(a))).mark_area(opacity=0.85)
-    return areas.encode(x=alt.X("round:Q"), y=alt.Y("regret:Q", stack=True), color=colour)
+    return areas.encode(x=alt.X("round:Q"), y=alt.Y("regret:Q", stack=True), color=color)
 
 
 CAPTIONS = {
-    "terms": "The two sides of the decomposition: the three coloured curves add up to the black one.",
+    "terms": "The two sides of the decomposition: the three colored curves add up to the black one.",
     "optimal": "Regret on optimal arms, a point for every round: its negative, on a logarithmic scale.",
     "parts": "Where did the regret go? Parts below the axis are gains.",
 }

@@ -91,7 +91,7 @@ def test_expanded_numbers_are_uniform_and_independent(uniform):
 
 
 @pytest.mark.compiled
-def test_neighbouring_uniforms_expand_to_independent_numbers():
+def test_neighboring_uniforms_expand_to_independent_numbers():
     first = np.array([expanded(k * 2.0**-53, 1)[0] for k in range(20_000)])
     assert stats.kstest(first, "uniform").pvalue > 1e-4
     assert abs(np.corrcoef(first[:-1], first[1:])[0, 1]) < 4 / np.sqrt(20_000)

@@ -57,7 +57,7 @@ WORLDS = [
     World(en.Switching(n_arms=3, gap=0.5), oracle.switching(3, 0.5)),
     World(en.Drifting(n_arms=3, period=100.0), oracle.drifting(3, 100.0)),
     World(en.ThresholdAdversary(n_arms=3), oracle.threshold),
-    World(en.FavouriteAttack(n_arms=3), oracle.favourite),
+    World(en.FavoriteAttack(n_arms=3), oracle.favorite),
     World(en.DeterministicKiller(n_arms=3), oracle.killer),
     World(en.LossTable(TABLE), oracle.table(TABLE), prints=False),
     World(en.Logged(*synthetic_log(4000)), None, prints=False),

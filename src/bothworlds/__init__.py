@@ -12,6 +12,7 @@ import typing as _typing
 from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
 from bothworlds.bandit import Bandit, Pull
+from bothworlds.environments import Environment
 from bothworlds.errors import BothworldsError
 from bothworlds.policies import (
     BARBAR,
@@ -41,8 +42,8 @@ from bothworlds.policies import (
     Uniform,
 )
 from bothworlds.policies.ftrl import estimators, predictions, rates
+from bothworlds.simplex import regularizers
 from bothworlds.simplex.regularizers import (
-    CentredTsallis,
     Hybrid,
     LogBarrier,
     Regularizer,
@@ -72,11 +73,11 @@ __all__ = [
     "Bandit",
     "BothworldsError",
     "BroadOMD",
-    "CentredTsallis",
     "CountedBarrier",
     "DecoupledTsallisINF",
     "EXP3PlusPlus",
     "EliminationRace",
+    "Environment",
     "EpsilonGreedy",
     "Hybrid",
     "Ito21",
@@ -102,6 +103,7 @@ __all__ = [
     "policies",
     "predictions",
     "rates",
+    "regularizers",
     "replay",
     "simulate",
     "solve",

@@ -15,7 +15,7 @@ All three leave ordinary Python functions behind, so importing the package does 
 with ``NUMBA_DISABLE_JIT=1`` everything runs as Python (that is how coverage is measured).
 
 No ``fastmath`` anywhere: it reorders sums, and a reordered sum is another trajectory. The numpy error
-model is needed for loops with a division to vectorise.
+model is needed for loops with a division to vectorize.
 
 Kernels own no memory: those of the package are compiled without numba's reference counts, which cost more
 than a round of a fast policy. One that allocates (``np.empty``, or ``a[:] = b`` for arrays, which copies)

@@ -1,6 +1,6 @@
 """Four numbers at a time: arithmetic on blocks of arrays that always is SIMD, and always the same sum.
 
-The compiler may not vectorise a sum without ``fastmath``, for that reorders it. Here the order is part of
+The compiler may not vectorize a sum without ``fastmath``, for that reorders it. Here the order is part of
 the program: a block of four numbers is one value, sums are kept per lane and added up in one fixed way.
 Every processor gives the same bits, with two, four or eight lanes of its own, and so does plain Python.
 

@@ -77,7 +77,7 @@ class Bandit:
     Parameters
     ----------
     arms:
-        The number of arms (labelled 0, 1, …), or their labels: distinct strings or integers.
+        The number of arms (labeled 0, 1, …), or their labels: distinct strings or integers.
     policy:
         Any policy; None is :class:`LightBarrier`, the recommended one.
     horizon:

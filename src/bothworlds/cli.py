@@ -244,7 +244,7 @@ def policies_command(
     name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None,
 ) -> None:
     """List the policies, or explain one."""
-    _catalogue("policy", policies.REGISTRY, name)
+    _catalog("policy", policies.REGISTRY, name)
 
 
 @app.command("environments")
@@ -252,10 +252,10 @@ def environments_command(
     name: Annotated[str | None, typer.Argument(help="One of them, in full.")] = None,
 ) -> None:
     """List the environments, or explain one."""
-    _catalogue("environment", environments.REGISTRY, name)
+    _catalog("environment", environments.REGISTRY, name)
 
 
-def _catalogue(what: str, registry: Mapping[str, type[Any]], name: str | None) -> None:
+def _catalog(what: str, registry: Mapping[str, type[Any]], name: str | None) -> None:
     if name is not None:
         getter = policies.get if what == "policy" else environments.get
         cls: Any = getter(name)

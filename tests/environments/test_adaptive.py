@@ -25,9 +25,9 @@ def losses(environment, p):
         (en.ThresholdAdversary, [0.26, 0.24, 0.25, 0.25], [1, 0, 1, 1]),
         (en.ThresholdAdversary, [0.4, 0.0, 0.2, 0.4], [1, 0, 0, 1]),
         (en.ThresholdAdversary, [0.3 - 0.1 + 0.05, 0.25, 0.25, 0.25], [1, 1, 1, 1]),  # below ¼ by rounding
-        (en.FavouriteAttack, [0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0]),
-        (en.FavouriteAttack, [0.2, 0.3, 0.3, 0.2], [0, 1, 0, 0]),
-        (en.FavouriteAttack, [0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1]),
+        (en.FavoriteAttack, [0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0]),
+        (en.FavoriteAttack, [0.2, 0.3, 0.3, 0.2], [0, 1, 0, 0]),
+        (en.FavoriteAttack, [0.0, 0.0, 0.0, 1.0], [0, 0, 0, 1]),
         (en.DeterministicKiller, [0.0, 0.0, 1.0, 0.0], [0, 0, 1, 0]),
         (en.DeterministicKiller, [0.001, 0.0, 0.999, 0.0], [0, 0, 0, 0]),
         (en.DeterministicKiller, [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0]),
@@ -37,7 +37,7 @@ def test_the_rule(kind, p, expected):
     assert losses(kind(n_arms=4), p) == expected
 
 
-@pytest.mark.parametrize("kind", [en.DeterministicKiller, en.FavouriteAttack, en.ThresholdAdversary])
+@pytest.mark.parametrize("kind", [en.DeterministicKiller, en.FavoriteAttack, en.ThresholdAdversary])
 def test_a_deterministic_policy_loses_every_round(kind):
     horizon, n_arms = 1000, 4
     run = bw.simulate(bw.UCB1(), kind(n_arms=n_arms), horizon=horizon, seed=1, trace=True)
@@ -54,7 +54,7 @@ def test_the_killer_never_touches_a_policy_that_randomises():
     assert not run.regret.any()
 
 
-def test_attacking_the_favourite_keeps_tsallis_inf_within_its_bound():
-    run = bw.simulate(bw.TsallisINF(), en.FavouriteAttack(n_arms=4), horizon=1000, replications=4)
+def test_attacking_the_favorite_keeps_tsallis_inf_within_its_bound():
+    run = bw.simulate(bw.TsallisINF(), en.FavoriteAttack(n_arms=4), horizon=1000, replications=4)
     assert run.losses[..., -1].min() > 200
     assert run.regret[..., -1].mean() <= 4 * np.sqrt(4 * 1000) + 1

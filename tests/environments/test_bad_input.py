@@ -95,7 +95,7 @@ REFUSED = [
     ),
     *(
         (kind, {"n_arms": 1}, r"n_arms must be at least 2, got 1")
-        for kind in (en.ThresholdAdversary, en.FavouriteAttack, en.DeterministicKiller)
+        for kind in (en.ThresholdAdversary, en.FavoriteAttack, en.DeterministicKiller)
     ),
     (en.Corrupted, {"base": 3, "budget": 1}, r"base must be an environment with fixed gaps, got 3"),
     (en.Corrupted, {"base": en.Minimax(n_arms=2), "budget": 1}, r"fixed gaps, got Minimax\(n_arms=2\)"),

@@ -42,7 +42,7 @@ def words(integer):
 
 
 def expand(uniform, counter):
-    """52 bits of the block, centred in their interval."""
+    """52 bits of the block, centered in their interval."""
     x = threefry(words(int(uniform * 2**53)), words(counter))
     return (int(f"{x[0]:032b}{x[1]:032b}"[:52], 2) + 0.5) / 2**52
 

@@ -1,6 +1,6 @@
 """The FTRL step in 60-digit arithmetic.
 
-A regularizer is a list of (weight, kind, beta) with kind "log", "tsallis", "centred" (Tsallis with its
+A regularizer is a list of (weight, kind, beta) with kind "log", "tsallis", "centered" (Tsallis with its
 linear term), "inverse" (ψ = 1/p) or "shannon"; several entries make a hybrid. Two nested Newton searches,
 each monotone: per arm on y(v) = Σ weight·h(v)·γ + C·e^v, which is convex and increasing in the depth
 v = −log p; outside on Σp(x) = total, which is convex and decreasing in the shift x = min L − λ.
@@ -25,7 +25,7 @@ def slope(parts, rate, barrier, depth):
             b = mp.mpf(beta)
             term = b / (1 - b) * mp.exp((1 - b) * depth)
             derivative = (1 - b) * term
-        elif kind == "centred":
+        elif kind == "centered":
             b = 1 - mp.mpf(beta)
             term, derivative = mp.expm1(b * depth) / b, mp.exp(b * depth)
         elif kind == "inverse":
@@ -48,7 +48,7 @@ def depth_beyond(parts, rate, barrier, y):
             candidates.append(mp.log(s))
         elif kind == "tsallis":
             candidates.append(mp.log(s * (1 - mp.mpf(beta)) / beta) / (1 - mp.mpf(beta)))
-        elif kind == "centred":
+        elif kind == "centered":
             candidates.append(mp.log1p(s * (1 - mp.mpf(beta))) / (1 - mp.mpf(beta)))
         elif kind == "inverse":
             candidates.append(mp.log(s) / 2)

@@ -20,7 +20,7 @@ def psi(parts, x):
         elif kind == "tsallis":
             b = mp.mpf(beta)
             total += -weight * x**b / (1 - b)
-        elif kind == "centred":
+        elif kind == "centered":
             b = mp.mpf(beta)
             total += -weight * (x**b - b * x) / (b * (1 - b))
         elif kind == "inverse":
@@ -56,7 +56,7 @@ def divergence(parts, barrier, early, late, x, y, arms):
     return phi(parts, early, barrier, x, arms) - phi(parts, late, barrier, y, arms) - inner
 
 
-def minimiser(parts, barrier, losses, rates, arms, total, n_arms):
+def minimizer(parts, barrier, losses, rates, arms, total, n_arms):
     """argmin of <x, L> + φ_arms(x) over x ≥ 0 with mass ``total`` on ``arms``; and the multiplier."""
     x, level = step.solve([losses[i] for i in arms], [rates[i] for i in arms], parts, barrier, total)
     full = [mp.mpf(0)] * n_arms
@@ -95,8 +95,8 @@ def account(
         level = [mp.mpf(0)] * n_arms
         sums = [mp.mpf(0)] * n_arms
         old = rates_after(sums)
-        p, at_p = minimiser(parts, barrier, level, old, everything, 1, n_arms)
-        q, _ = minimiser(parts, barrier, level, old, inside, 1, n_arms)
+        p, at_p = minimizer(parts, barrier, level, old, everything, 1, n_arms)
+        q, _ = minimizer(parts, barrier, level, old, inside, 1, n_arms)
         for arm, loss in zip(arms, losses, strict=True):
             weights = p if explore is None else [x ** mp.mpf(explore) for x in p]
             estimate = [mp.mpf(0)] * n_arms
@@ -105,12 +105,12 @@ def account(
             sums = [s + max(x, clip) ** power for s, x in zip(sums, p, strict=True)]
             new = rates_after(sums)
             mixed = [old[i] if explore is not None and i in outside else new[i] for i in everything]
-            p_new, at_new = minimiser(parts, barrier, after, new, everything, 1, n_arms)
-            q_new, _ = minimiser(parts, barrier, after, new, inside, 1, n_arms)
+            p_new, at_new = minimizer(parts, barrier, after, new, everything, 1, n_arms)
+            q_new, _ = minimizer(parts, barrier, after, new, inside, 1, n_arms)
             bar, multiplier = [mp.mpf(0)] * n_arms, {}
             for side, members in (("U", inside), ("V", outside)):
                 mass = mp.fsum(p[i] for i in members)
-                part, at = minimiser(parts, barrier, after, mixed, members, mass, n_arms)
+                part, at = minimizer(parts, barrier, after, mixed, members, mass, n_arms)
                 bar = [a + b for a, b in zip(bar, part, strict=True)]
                 multiplier[side] = at - at_p
 
@@ -125,7 +125,7 @@ def account(
                 end, at_end, gap = p_new, at_new, mp.mpf(0)
                 suboptimal = d(p, bar, old, new, outside)
             else:
-                end, at_end = minimiser(parts, barrier, after, mixed, everything, 1, n_arms)
+                end, at_end = minimizer(parts, barrier, after, mixed, everything, 1, n_arms)
                 gap = d(p_new, end, mixed, mixed, everything)
                 suboptimal = d(p, bar, old, old, outside) + penalty
                 out["p_tilde"].append(end)

@@ -141,7 +141,7 @@ def adversary(rule):
 
 
 threshold = adversary(lambda p: p * len(p) >= 1 - 1e-9)
-favourite = adversary(lambda p: np.arange(len(p)) == np.argmax(p))
+favorite = adversary(lambda p: np.arange(len(p)) == np.argmax(p))
 killer = adversary(lambda p: p > 1 - 1e-9)
 
 

@@ -41,7 +41,7 @@ def test_the_anytime_variant_round_by_round(n_arms, kind):
     )
 
 
-def test_feedback_from_before_a_restart_is_not_learnt():
+def test_feedback_from_before_a_restart_is_not_learned():
     # K = 2, ℓ = 1, p = ½: V grows by ½ per round, and 2·log 10/3 = 1.54 is reached in round 4
     player = Player(bw.BroadOMD(eta=1.0), 2, 10)
     late = player.act(0.2)

@@ -144,7 +144,7 @@ def test_rows_begin_at_cache_lines():
 
 
 @pytest.mark.compiled
-def test_lanes_recentre_each_for_itself():
+def test_lanes_recenter_each_for_itself():
     # all losses 1: λ passes the threshold of 4096, in every lane in another round
     assert_same(*runs(bw.TsallisINF(), bw.environments.Bernoulli(means=[1.0, 1.0, 1.0]), 10_000, 9, seed=5))
 

@@ -121,7 +121,7 @@ def test_fixed_rates_and_tiny_losses_move_by_1e_minus_9():
         (bw.Tsallis(0.01), tsallis(0.01)),
         (bw.Tsallis(0.5), tsallis(0.5)),
         (bw.Tsallis(0.99), tsallis(0.99)),
-        (bw.CentredTsallis(0.3), [(1, "centred", 0.3)]),
+        (bw.regularizers.CenteredTsallis(0.3), [(1, "centered", 0.3)]),
         (bw.Hybrid(bw.LogBarrier(), bw.Tsallis(0.7), weight=2.0), [(1, "log", None), (2, "tsallis", 0.7)]),
     ],
     ids=str,

@@ -172,7 +172,7 @@ def test_the_decoupled_table():
     )
 
 
-def test_the_printed_constants_are_labelled_where_the_lemmas_need_larger_ones():
+def test_the_printed_constants_are_labeled_where_the_lemmas_need_larger_ones():
     short = bound(bw.FTRL(bw.Tsallis(0.3), constants="printed"))
     assert "the lemmas need C ≥ 162" in short.adversarial.notes[0]
     assert short.adversarial["log-barrier"].value == pytest.approx(162 * 0.3 / 0.7 * K * LOG)

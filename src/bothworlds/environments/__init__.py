@@ -14,7 +14,7 @@ from bothworlds.environments.delayed import Delayed as Delayed
 from bothworlds.environments.deterministic_killer import DeterministicKiller as DeterministicKiller
 from bothworlds.environments.discrete import Discrete as Discrete
 from bothworlds.environments.drifting import Drifting as Drifting
-from bothworlds.environments.favourite_attack import FavouriteAttack as FavouriteAttack
+from bothworlds.environments.favorite_attack import FavoriteAttack as FavoriteAttack
 from bothworlds.environments.logged import Logged as Logged
 from bothworlds.environments.loss_table import LossTable as LossTable
 from bothworlds.environments.minimax import Minimax as Minimax

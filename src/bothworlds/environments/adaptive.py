@@ -23,7 +23,7 @@ class Adversary(Environment):
 
     n_arms: int
 
-    regret_kind = "regret to the best fixed arm on the realised losses"
+    regret_kind = "regret to the best fixed arm on the realized losses"
 
     def __post_init__(self) -> None:
         _check.integer("n_arms", self.n_arms, at_least=2)

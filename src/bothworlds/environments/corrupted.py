@@ -66,7 +66,7 @@ class Corrupted(Environment, name="corrupted"):
     * ``"adaptive"``: the same, but only in rounds in which the policy gives the optimal arms together a
       probability of at least #U/K;
     * ``"inside"``: the first two optimal arms are given loss 1 in turn. Gaps to suboptimal arms never
-      shrink in the policy's favour, so this probes the paper's D rather than its C. Needs two optimal arms.
+      shrink in the policy's favor, so this probes the paper's D rather than its C. Needs two optimal arms.
 
     ``regret`` is measured on the corrupted losses, as in the paper, against the arm that is best on them (the
     base's part by its means); ``clean_regret`` on the base's own means, as in the literature on robust

@@ -21,7 +21,7 @@ class DeterministicKiller(Adversary, name="deterministic-killer"):
     """Loss 1 for an arm that is played for certain, 0 for all others.
 
     Against a deterministic policy this is an oblivious sequence, found by simulating the policy, on which it
-    loses every round while some arm loses at most T/K: regret ≥ T(1−1/K). A policy that randomises is
+    loses every round while some arm loses at most T/K: regret ≥ T(1−1/K). A policy that randomizes is
     never touched by it.
 
     Examples

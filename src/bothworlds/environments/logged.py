@@ -85,7 +85,7 @@ class Logged(Environment, name="logged"):
     can_end: ClassVar[bool] = True
     shows_any_arm: ClassVar[bool] = False
     regret_kind: ClassVar[str] = (
-        "estimated: sum of the estimated gaps of the arms played (self-normalised inverse-propensity "
+        "estimated: sum of the estimated gaps of the arms played (self-normalized inverse-propensity "
         "estimates over the whole log)"
     )
 
@@ -133,7 +133,7 @@ class Logged(Environment, name="logged"):
         return cls(actions, rewards, propensities, n_arms=n_arms)
 
     def estimated_means(self) -> FloatArray:
-        """Self-normalised inverse-propensity estimates of every arm's mean loss, over the whole log."""
+        """Self-normalized inverse-propensity estimates of every arm's mean loss, over the whole log."""
         actions, weights = np.asarray(self.actions), 1.0 / np.asarray(self.propensities)
         losses = 1.0 - np.asarray(self.rewards)
         return np.bincount(actions, losses * weights, self.n_arms) / np.bincount(

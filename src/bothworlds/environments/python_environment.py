@@ -19,7 +19,7 @@ class PythonEnvironment(Environment):
     Subclass it, set ``n_arms``, and give ``losses(random, start, stop)``: the losses of rounds
     start+1 … stop, an array (stop − start) × n_arms in [0, 1], drawn from ``random`` alone. The engine asks
     for blocks in order, one generator per replication. It may not see what the policy does; for an
-    adversary that does, register kernels as in ``environments/favourite_attack.py``.
+    adversary that does, register kernels as in ``environments/favorite_attack.py``.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class TruncatedNormal(Stationary, name="truncated-normal"):
     Parameters
     ----------
     locations:
-        Where the untruncated normals are centred, in [0, 1]. The means differ; ``mean_losses`` has them.
+        Where the untruncated normals are centered, in [0, 1]. The means differ; ``mean_losses`` has them.
     scale:
         Standard deviation before truncation, in (0, 1].
 

@@ -49,7 +49,7 @@ class BARBAR(Policy, name="barbar"):
 
     Gains are g = 1 − ℓ. With Δ_i = 1 at first, epoch m = 1, 2, … lasts N = Σ n_i rounds,
     n_i = ⌈λ/Δ_i²⌉, draws each arm with probability n_i/N, and sums its gains to S_i. Then, with
-    r_i = S_i/n_i (over the expected, not the realised, number of draws) and
+    r_i = S_i/n_i (over the expected, not the realized, number of draws) and
     r* = max_i (r_i − Δ_i/16), the new gaps are Δ_i = max{2^−m, r* − r_i}.
 
     λ = 1024·log((8·K/δ)·log2 T) with ``constants="theory"``. With probability 1 − δ the regret is then

@@ -91,7 +91,7 @@ def probability_of_smallest(a: FloatArray, b: FloatArray, out: FloatArray) -> No
     integral gives S_i at the nodes. A Gaussian bump has an interpolation error of 3e-9 of its height there.
 
     Accurate to 1e-8 while a + b < 10^6; beyond, log Gamma loses digits in proportion to a + b. Allocates.
-    Normalised to sum to one.
+    Normalized to sum to one.
     """
     n = a.size
     begin = np.empty(n)

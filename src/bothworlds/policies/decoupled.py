@@ -53,7 +53,7 @@ class DecoupledState(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class DecoupledTsallisINF(Policy, name="decoupled-tsallis-inf"):
-    """Decoupled-Tsallis-INF of Rouyer and Seldin, as analysed in Section 3 of Jin, Liu and Luo (2023).
+    """Decoupled-Tsallis-INF of Rouyer and Seldin, as analyzed in Section 3 of Jin, Liu and Luo (2023).
 
     For problems in which each round plays one arm and shows the loss of another. ``pull.arm`` is drawn
     from the ⅔-Tsallis FTRL distribution p and is played; ``pull.observe`` is drawn from g with
@@ -61,7 +61,7 @@ class DecoupledTsallisINF(Policy, name="decoupled-tsallis-inf"):
     not grow with T.
 
     γ_t = θ·√t with θ = K^{1/6} (``scale="paper"``) or θ = ¾·K^{1/6} (``scale="original"``, Rouyer and
-    Seldin's own normalisation, which the paper calls the same algorithm; it has the lower regret).
+    Seldin's own normalization, which the paper calls the same algorithm; it has the lower regret).
 
     Examples
     --------

@@ -127,7 +127,7 @@ def divergence(
     x, y:
         Points, arms along the last axis; entries of x may be 0 where φ is finite there.
     regularizer:
-        ``LogBarrier()``, ``Tsallis(beta)``, ``CentredTsallis(alpha)``, ``Shannon()`` or a ``Hybrid``.
+        ``LogBarrier()``, ``Tsallis(beta)``, ``CenteredTsallis(alpha)``, ``Shannon()`` or a ``Hybrid``.
     rates:
         γ^{t+1}, a number or one per arm.
     earlier:

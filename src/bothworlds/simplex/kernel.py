@@ -1,6 +1,6 @@
 """The FTRL step as a kernel: a safeguarded third-order root search in a proven bracket.
 
-Minimise ``<p, L> + Σ_i [ γ_i ψ(p_i) − C log p_i ]`` over p ≥ 0 with Σp = m. By the KKT conditions there is
+Minimize ``<p, L> + Σ_i [ γ_i ψ(p_i) − C log p_i ]`` over p ≥ 0 with Σp = m. By the KKT conditions there is
 one number λ with  γ_i h(v_i) + C e^{v_i} = L_i − λ  for every arm (v = −log p, h as in regularizers/base.py).
 
 *Unknown.* The shift x = min L − λ, so that y_i = (L_i − min L) + x is a sum of non-negative terms: nothing
@@ -19,7 +19,7 @@ Where an arm nears the end of its domain F is not log-convex, and κ may be far 
 Newton on F itself, is then as far as it goes.
 
 *Sum.* F − m is accumulated with error-free additions, so that the residual is not rounding noise of a
-sum of 10⁶ terms. The returned p is what was summed: nothing is renormalised.
+sum of 10⁶ terms. The returned p is what was summed: nothing is renormalized.
 """
 
 from __future__ import annotations

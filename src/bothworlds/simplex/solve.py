@@ -24,7 +24,7 @@ class Solution:
     Attributes
     ----------
     p:
-        The minimiser, one entry per arm. It sums to the total up to ``sum_error``; it is never renormalised.
+        The minimizer, one entry per arm. It sums to the total up to ``sum_error``; it is never renormalized.
     multiplier:
         λ of the KKT conditions: L_i + γ_i ψ'(p_i) − C/p_i = λ for every arm.
     residual:
@@ -75,7 +75,7 @@ def solve(
 ) -> Solution:
     """Solve one step of follow-the-regularized-leader.
 
-    Finds the p ≥ 0 with Σp = ``total`` that minimises
+    Finds the p ≥ 0 with Σp = ``total`` that minimizes
 
         Σ_i p_i L_i  +  Σ_i γ_i ψ(p_i)  −  C Σ_i log p_i
 

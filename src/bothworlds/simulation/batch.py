@@ -178,8 +178,8 @@ def patch(params: FTRLParameters, state: BatchState, four: int) -> int:
 
 
 @kernel
-def recentre_batch(losses: FloatArray, carried: FloatArray, n: int) -> None:
-    """Subtract a whole number from the losses of each replication that needs it, as ``recentre`` does."""
+def recenter_batch(losses: FloatArray, carried: FloatArray, n: int) -> None:
+    """Subtract a whole number from the losses of each replication that needs it, as ``recenter`` does."""
     for w in range(LANES):
         if carried[LANES * MULTIPLIER + w] > RECENTER:
             shift = math.floor(carried[LANES * MULTIPLIER + w])
@@ -283,7 +283,7 @@ def solve_batch(params: FTRLParameters, state: BatchState) -> int:
         highest = most(load(state.carried[f], LANES * MULTIPLIER), highest)
     if not smallest(RECENTER - highest) >= 0.0:
         for f in range(fours):
-            recentre_batch(state.losses[f], state.carried[f], n)
+            recenter_batch(state.losses[f], state.carried[f], n)
     return worst
 
 

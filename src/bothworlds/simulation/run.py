@@ -93,7 +93,7 @@ def simulate(
     True
     """
     require_environment(environment)
-    labelled = _label(policies)
+    labeled = _label(policies)
     horizon = _check.integer("horizon", horizon, at_least=1)
     numbers = _numbers(replications)
     repeats = len(numbers)
@@ -101,27 +101,27 @@ def simulate(
     jobs = os.cpu_count() or 1 if jobs is None else _check.integer("jobs", jobs, at_least=1)
     marks = _marks(checkpoints, horizon)
     how: dict[str, Any] = {"horizon": horizon, "tell_horizon": tell_horizon}
-    check_fit(list(labelled.values()), environment, replications=repeats, trace=trace, **how)
+    check_fit(list(labeled.values()), environment, replications=repeats, trace=trace, **how)
     kept_p = repeats if probabilities else 0
     how |= {"seed": seed, "replications": numbers, "marks": marks, "trace": trace, "distributions": kept_p}
     todo = [
         job
-        for policy in labelled.values()
+        for policy in labeled.values()
         for job in make_jobs(policy, environment, block=block, threads=jobs, **how)
     ]
-    many = f"{len(labelled)} policies" if len(labelled) > 1 else next(iter(labelled))
-    total = horizon * repeats * len(labelled)
+    many = f"{len(labeled)} policies" if len(labeled) > 1 else next(iter(labeled))
+    total = horizon * repeats * len(labeled)
     results = _run_all(todo, jobs, f"{many} in {environment!r}"[:60], total)
-    shape = (len(labelled), repeats, marks.size)
-    players = [policy for policy in labelled.values() for _ in numbers]
+    shape = (len(labeled), repeats, marks.size)
+    players = [policy for policy in labeled.values() for _ in numbers]
     traces = [
         _trace(policy, environment.n_arms, horizon if tell_horizon else None, result.record)
         for policy, result in zip(players, results, strict=True)
         if result.record is not None
     ]
     return Run(
-        tuple(labelled),
-        tuple(labelled.values()),
+        tuple(labeled),
+        tuple(labeled.values()),
         environment,
         horizon,
         seed,
@@ -181,21 +181,21 @@ def _label(policies: Any) -> dict[str, Policy]:
     if isinstance(policies, Policy):
         policies = [policies]
     if isinstance(policies, Mapping):
-        labelled = {str(name): require_policy(policy) for name, policy in policies.items()}
-        if len(labelled) < len(policies):
+        labeled = {str(name): require_policy(policy) for name, policy in policies.items()}
+        if len(labeled) < len(policies):
             raise InvalidArgumentError("policies", policies, "labeled distinctly", got=short(list(policies)))
     elif isinstance(policies, (str, bytes)) or not hasattr(policies, "__iter__"):
         raise InvalidArgumentError("policies", policies, "a policy, a list of them, or a mapping")
     else:
         listed = [require_policy(policy, "policies", (i,)) for i, policy in enumerate(policies)]
-        labelled = {repr(policy): policy for policy in listed}
-        if len(labelled) < len(listed):
+        labeled = {repr(policy): policy for policy in listed}
+        if len(labeled) < len(listed):
             raise InvalidArgumentError(
                 "policies", listed, "distinct", fix="give a mapping with labels to repeat one"
             )
-    if not labelled:
+    if not labeled:
         raise InvalidArgumentError("policies", policies, "at least one policy", got="none")
-    return labelled
+    return labeled
 
 
 def _marks(checkpoints: Any, horizon: int) -> IntArray:

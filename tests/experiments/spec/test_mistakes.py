@@ -16,7 +16,7 @@ FTRL = {"kind": "ftrl", "regularizer": "tsallis", "beta": 0.3, "constants": "lig
 BASE = {"kind": "bernoulli", "n_arms": 4, "gap": 0.2}
 TOP = "title, description, horizon, replications, seed, checkpoints, record, tell_horizon, modules, policy, environment"
 TAKES = "ftrl takes: regularizer, constants, log_barrier, theta, alpha, estimator"
-REGULARIZERS = "Known: centred-tsallis, hybrid, log-barrier, shannon, tsallis"
+REGULARIZERS = "Known: centered-tsallis, hybrid, log-barrier, shannon, tsallis"
 
 
 def mistakes(text, **options):
@@ -142,7 +142,7 @@ CASES = {
         policy(bet=3),
         [f"line 8, policy[0].bet: unknown key 'bet'; did you mean 'beta'? {TAKES}"],
     ),
-    "nothing like it": (policy(colour=3), [f"line 8, policy[0].colour: unknown key 'colour'. {TAKES}"]),
+    "nothing like it": (policy(color=3), [f"line 8, policy[0].color: unknown key 'color'. {TAKES}"]),
     "a kind without settings": (
         study(policy={"kind": "exp3", "gamma": 3}),
         ["line 5, policy[0].gamma: unknown key 'gamma'. exp3 has no settings"],

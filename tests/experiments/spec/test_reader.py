@@ -117,9 +117,9 @@ def test_parts_by_name_or_as_tables_mean_the_same():
 
 
 def test_a_key_of_the_policy_is_not_taken_for_one_of_its_part():
-    table = {"kind": "ftrl", "regularizer": {"kind": "centred-tsallis", "alpha": 0.3}}
+    table = {"kind": "ftrl", "regularizer": {"kind": "centered-tsallis", "alpha": 0.3}}
     (entry,) = parse(study(policy=table | {"alpha": 0.5, "theta": 1, "log_barrier": 0})).policies
-    policy = bw.FTRL(bw.CentredTsallis(alpha=0.3), alpha=0.5, theta=1.0, log_barrier=0.0)
+    policy = bw.FTRL(bw.regularizers.CenteredTsallis(alpha=0.3), alpha=0.5, theta=1.0, log_barrier=0.0)
     assert entry.build() == policy
 
 

@@ -39,7 +39,7 @@ def _rewrite(path, content):
     path.with_name(f"{path.name[:5]}-{checksum(content)}.parquet").write_bytes(content)
 
 
-def _neighbour(path):
+def _neighbor(path):
     other = next(file for file in path.parent.iterdir() if file.name[:5] != path.name[:5])
     _rewrite(path, other.read_bytes())
 
@@ -56,7 +56,7 @@ DAMAGE = {
     _flip: "checksum",
     _cut: "checksum",
     _garbage: "cannot be read",
-    _neighbour: "other batches",
+    _neighbor: "other batches",
     _no_number: "not the one file",
     _out_of_range: "not the one file",
 }

@@ -27,7 +27,7 @@ from bothworlds.policies.ftrl.rates import (
     log_horizon,
 )
 from bothworlds.simplex.regularizers import (
-    CentredTsallis,
+    CenteredTsallis,
     ComplementBarrier,
     LogBarrier,
     Regularizer,
@@ -244,12 +244,12 @@ class BroadOMD(Alias, name="broad-omd"):
     L* the loss of the best arm. With the theorem's η it plays nearly uniformly until T ≫ 162·K·log T/Δ.
 
     The published form is optimistic mirror descent with m_t = (ℓ, …, ℓ). A constant vector moves no
-    minimiser over the simplex, so w_t = w'_t; and mirror steps at a fixed rate add up, −1/(ηw'_{t+1}) =
+    minimizer over the simplex, so w_t = w'_t; and mirror steps at a fixed rate add up, −1/(ηw'_{t+1}) =
     −1/(ηw'_t) − ℓ̂_t + λ, from uniform to the FTRL solution above.
 
     ``anytime=True`` is the variant that Zimmert, Luo and Wei (2019) run as a baseline in their code: no
     restarts, no horizon, and η_t = 4·√(log(1+t)/t) for losses in [−1, 1]. Losses ℓ in [0, 1] are 2ℓ − 1
-    there, estimated by 1[i = a]·2ℓ/p_a − 1; the −1 moves no minimiser and the 2 can be divided out, which
+    there, estimated by 1[i = a]·2ℓ/p_a − 1; the −1 moves no minimizer and the 2 can be divided out, which
     leaves the policy above with 1/(2η_t) = √(t/log(1+t))/8 for 1/η. No regret bound is claimed for it.
 
     Parameters
@@ -452,7 +452,7 @@ class TsallisINFOracle(Alias, name="tsallis-inf-oracle"):
     Δ_i the gap of arm i and, for optimal arms, the smallest positive gap. It has regret O(Σ log T/Δ_i) for
     every α, which without the gaps only α = ½ has: there ξ = 1, and η_t approaches Tsallis-INF's 2/√t.
     α = 0 and α = 1 are the limits (log-barrier, η_t = (1 − 1/t̄)/4; Shannon entropy, η_t = 4·log t̄/t).
-    Because of ξ the linear term αp matters, hence the regularizer ``CentredTsallis``. Needs no horizon.
+    Because of ξ the linear term αp matters, hence the regularizer ``CenteredTsallis``. Needs no horizon.
 
     Parameters
     ----------
@@ -485,4 +485,4 @@ class TsallisINFOracle(Alias, name="tsallis-inf-oracle"):
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """α-Tsallis entropy with its linear term, tuned to the gaps."""
-        return FTRL(CentredTsallis(self.alpha), rates=GapTunedRates(self.gaps, self.alpha))
+        return FTRL(CenteredTsallis(self.alpha), rates=GapTunedRates(self.gaps, self.alpha))

@@ -1,6 +1,6 @@
 """What a regularizer is: frozen parameters, three small kernels, and the paper's constants for it.
 
-The step minimises ``<p, L> + Σ_i [ γ_i ψ(p_i) − C log p_i ]``. Everything the solver needs to know about ψ
+The step minimizes ``<p, L> + Σ_i [ γ_i ψ(p_i) − C log p_i ]``. Everything the solver needs to know about ψ
 is its negative slope, seen from the *depth* ``v = −log p`` of an arm:
 
     h(v) = −ψ'(e^{−v}),        e.g.  e^v (log-barrier),  β/(1−β)·e^{(1−β)v} (Tsallis),  v (Shannon).

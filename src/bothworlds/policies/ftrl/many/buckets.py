@@ -22,7 +22,7 @@ from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.ftrl.many.members import join, leave
 from bothworlds.policies.ftrl.many.state import (
     BUCKETS,
-    CENTRE,
+    CENTER,
     COARSE,
     COUNT,
     EMPTY,
@@ -49,7 +49,7 @@ from bothworlds.policies.ftrl.many.state import (
 NEAR = 0.2
 SLACK = 1.25
 WIDEST = 2.0 / (1.0 + SLACK / NEAR)  # width over L − x at which v < NEAR/SLACK, wherever in it L is
-REACH = 1.0 / 16.0  # how far from its centre the series is used, in units of UNIT
+REACH = 1.0 / 16.0  # how far from its center the series is used, in units of UNIT
 
 COARSE_UNITS = 2.0**26
 FINE_UNITS = 2.0**26  # in a coarse one
@@ -104,7 +104,7 @@ def new_bucket(buckets: FloatArray, scalars: FloatArray, low: float, width: floa
     buckets[LOW + bucket] = low
     buckets[WIDTH + bucket] = width
     buckets[SIZE + bucket] = size
-    buckets[NEARNESS + bucket] = 1.0 / (low - scalars[CENTRE] - REACH * scalars[UNIT])
+    buckets[NEARNESS + bucket] = 1.0 / (low - scalars[CENTER] - REACH * scalars[UNIT])
     for j in range(MOMENTS * bucket, MOMENTS * (bucket + 1)):
         buckets[COARSE + j] = 0.0
         buckets[FINE + j] = 0.0
@@ -119,7 +119,7 @@ def find_bucket(buckets: FloatArray, scalars: FloatArray, loss: float, weight: f
         low = buckets[LOW + bucket]
         if low <= loss < low + buckets[WIDTH + bucket] and size == buckets[SIZE + bucket]:
             return bucket
-    width = power_of_two(WIDEST * (loss - scalars[CENTRE]))
+    width = power_of_two(WIDEST * (loss - scalars[CENTER]))
     return new_bucket(buckets, scalars, math.floor(loss / width) * width, width, size)
 
 
@@ -177,8 +177,8 @@ def take_out(state: ManyArmsState, arm: int) -> None:
 
 @kernel
 def dissolve_near(buckets: FloatArray, scalars: FloatArray) -> None:
-    """Give up the buckets that are too wide for their distance from the centre; their members must settle."""
+    """Give up the buckets that are too wide for their distance from the center; their members must settle."""
     for bucket in range(1, int(scalars[USED])):
         half = 0.5 * buckets[WIDTH + bucket]
-        if half > NEAR * (buckets[LOW + bucket] + half - scalars[CENTRE]):  # never of one that is EMPTY
+        if half > NEAR * (buckets[LOW + bucket] + half - scalars[CENTER]):  # never of one that is EMPTY
             buckets[LOW + bucket] = EMPTY

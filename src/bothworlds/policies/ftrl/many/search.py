@@ -4,7 +4,7 @@
 the right of the root, never passes the root; from the left it passes the root once, at most. A third-order
 correction makes steps below 1e-5 of the smallest L − x exact.
 
-*Reach.* The series around a centre is used up to REACH times the smallest L − x there (UNIT), where the
+*Reach.* The series around a center is used up to REACH times the smallest L − x there (UNIT), where the
 terms left out are below 1e-16. A step beyond makes a new series at its end; a step to the right is cut to
 half a UNIT, which stays left of every arm.
 
@@ -30,7 +30,7 @@ from bothworlds.policies.ftrl.many.series import correct_series, expand_series, 
 from bothworlds.policies.ftrl.many.state import (
     AGE,
     BUCKETS,
-    CENTRE,
+    CENTER,
     COUNT,
     EMPTY,
     FAR_EDGE,
@@ -101,9 +101,9 @@ def fill(params: Any, state: ManyArmsState, weight: float) -> None:
     n_arms = params.n_arms
     clear(buckets, scalars)
     scalars[OFFSET] = 0.0
-    scalars[CENTRE] = -scalars[SCALE] * math.pow(n_arms * weight, 1.0 / params.power)
-    scalars[UNIT] = -scalars[CENTRE]
-    scalars[FAR_EDGE] = scalars[CENTRE] + FAR_MARGIN * far_distance(params, scalars[SCALE], weight)
+    scalars[CENTER] = -scalars[SCALE] * math.pow(n_arms * weight, 1.0 / params.power)
+    scalars[UNIT] = -scalars[CENTER]
+    scalars[FAR_EDGE] = scalars[CENTER] + FAR_MARGIN * far_distance(params, scalars[SCALE], weight)
     bucket = new_bucket(buckets, scalars, 0.0, 0.0, size_of(weight))
     arms[LOSS::PER_ARM] = 0.0
     arms[WEIGHT::PER_ARM] = weight
@@ -120,8 +120,8 @@ def begin_anew(params: Any, state: ManyArmsState) -> None:
     """Give up all buckets, so that all arms must settle, and take a whole number off all losses."""
     arms, members, buckets, scalars = state
     clear(buckets, scalars)
-    shift = math.floor(scalars[CENTRE])
-    scalars[CENTRE] -= shift
+    shift = math.floor(scalars[CENTER])
+    scalars[CENTER] -= shift
     scalars[OFFSET] += shift
     largest = 0.0
     nearest = EMPTY
@@ -130,8 +130,8 @@ def begin_anew(params: Any, state: ManyArmsState) -> None:
         largest = max(largest, arms[PER_ARM * arm + WEIGHT])
         nearest = min(nearest, arms[PER_ARM * arm + LOSS])
         members[arm] = arm
-    scalars[UNIT] = 0.5 * (nearest - scalars[CENTRE])
-    scalars[FAR_EDGE] = scalars[CENTRE] + FAR_MARGIN * far_distance(params, scalars[SCALE], largest)
+    scalars[UNIT] = 0.5 * (nearest - scalars[CENTER])
+    scalars[FAR_EDGE] = scalars[CENTER] + FAR_MARGIN * far_distance(params, scalars[SCALE], largest)
     scalars[FILLED] = params.n_arms
     scalars[USED] = 2.0
     buckets[START + 1] = 0.0
@@ -140,16 +140,16 @@ def begin_anew(params: Any, state: ManyArmsState) -> None:
 
 
 @kernel
-def recentre(params: Any, state: ManyArmsState, centre: float) -> None:
-    """Move the centre, and give up the buckets for which that is too near: some, or all."""
+def recenter(params: Any, state: ManyArmsState, center: float) -> None:
+    """Move the center, and give up the buckets for which that is too near: some, or all."""
     buckets, scalars = state.buckets, state.scalars
-    scalars[CENTRE] = centre
+    scalars[CENTER] = center
     largest = 0.0
     for bucket in range(1, int(scalars[USED])):
         if buckets[LOW + bucket] != EMPTY:
             largest = max(largest, buckets[SIZE + bucket])
-    too_near = scalars[FAR_EDGE] - centre < far_distance(params, scalars[SCALE], largest)
-    if too_near or scalars[AGE] >= CROWDED or centre > LARGE + 4.0 * params.n_arms:
+    too_near = scalars[FAR_EDGE] - center < far_distance(params, scalars[SCALE], largest)
+    if too_near or scalars[AGE] >= CROWDED or center > LARGE + 4.0 * params.n_arms:
         begin_anew(params, state)
     else:
         dissolve_near(buckets, scalars)
@@ -181,7 +181,7 @@ def search(params: Any, state: ManyArmsState, arm: int) -> int:
         if not reached:
             if not abs(shift) <= EMPTY:
                 break
-            recentre(params, state, scalars[CENTRE] + min(shift, 0.5) * scalars[UNIT])
+            recenter(params, state, scalars[CENTER] + min(shift, 0.5) * scalars[UNIT])
         if not settle_all(state, arm, not reached):
             if scalars[AGE] >= CROWDED:
                 break

@@ -1,4 +1,4 @@
-"""The Taylor series of Σ b_i·(L_i − x)^−k around a centre, from the buckets, and along with single arms."""
+"""The Taylor series of Σ b_i·(L_i − x)^−k around a center, from the buckets, and along with single arms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bothworlds._simd import LANES, fill, load, store
 from bothworlds.policies.ftrl.many.buckets import COARSE_UNITS, FINE_UNITS, REACH
 from bothworlds.policies.ftrl.many.state import (
     AGE,
-    CENTRE,
+    CENTER,
     COARSE,
     EMPTY,
     FINE,
@@ -52,7 +52,7 @@ def four_powers(base: float, scale: float, scalars: FloatArray) -> Any:
 def add_bucket(buckets: FloatArray, scalars: FloatArray, bucket: int, first_power: int) -> None:
     """Add what one bucket contributes to the series."""
     half = 0.5 * buckets[WIDTH + bucket]
-    distance = buckets[LOW + bucket] - scalars[CENTRE]
+    distance = buckets[LOW + bucket] - scalars[CENTER]
     inverse = 1.0 / (distance + half)
     terms = 1
     size = 1.0
@@ -98,8 +98,8 @@ def nearest_edge(buckets: FloatArray, scalars: FloatArray) -> float:
 
 @kernel
 def expand_series(buckets: FloatArray, scalars: FloatArray, first_power: int) -> None:
-    """Make the series from the buckets, around the centre, and bound the members of every bucket."""
-    unit = nearest_edge(buckets, scalars) - scalars[CENTRE]
+    """Make the series from the buckets, around the center, and bound the members of every bucket."""
+    unit = nearest_edge(buckets, scalars) - scalars[CENTER]
     scalars[UNIT] = unit
     scalars[SHIFT] = 0.0
     scalars[AGE] = 0.0
@@ -108,7 +108,7 @@ def expand_series(buckets: FloatArray, scalars: FloatArray, first_power: int) ->
     for bucket in range(1, int(scalars[USED])):
         if buckets[LOW + bucket] != EMPTY:
             add_bucket(buckets, scalars, bucket, first_power)
-            buckets[NEARNESS + bucket] = 1.0 / (buckets[LOW + bucket] - scalars[CENTRE] - REACH * unit)
+            buckets[NEARNESS + bucket] = 1.0 / (buckets[LOW + bucket] - scalars[CENTER] - REACH * unit)
 
 
 @kernel
@@ -116,8 +116,8 @@ def correct_series(
     scalars: FloatArray, first_power: int, loss: float, weight: float, new_loss: float, new_weight: float
 ) -> None:
     """Replace one arm in the series."""
-    old_step = scalars[UNIT] / (loss - scalars[CENTRE])
-    new_step = scalars[UNIT] / (new_loss - scalars[CENTRE])
+    old_step = scalars[UNIT] / (loss - scalars[CENTER])
+    new_step = scalars[UNIT] / (new_loss - scalars[CENTER])
     old, new = weight * whole_power(old_step, first_power), new_weight * whole_power(new_step, first_power)
     for k in range(TERMS):
         scalars[SERIES + k] += new - old

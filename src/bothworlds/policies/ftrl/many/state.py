@@ -45,9 +45,9 @@ EMPTY = 1e308  # finite, so that states are plain JSON
 # --- scalars ---
 ROUND = 0  # t, the round to come, counted from the last restart
 OFFSET = 1  # what has been subtracted from all losses so far
-CENTRE = 2  # where the series is expanded
-SHIFT = 3  # x, relative to the centre, in units of UNIT
-UNIT = 4  # at the centre all arms have L − x of at least this
+CENTER = 2  # where the series is expanded
+SHIFT = 3  # x, relative to the center, in units of UNIT
+UNIT = 4  # at the center all arms have L − x of at least this
 SCALE = 5  # c
 AGE = 6  # number of changes of the series since it was made from the buckets
 USED = 7  # the buckets from here on are empty
@@ -55,7 +55,7 @@ FILLED = 8  # the members from here on are unused
 FAR_EDGE = 9  # arms with L from here on are far
 EPOCH = 10  # number of restarts so far
 HORIZON = 11  # T, or T_k of the segment
-SERIES = 12  # Σ b_i·(UNIT/(L_i − CENTRE))^k for TERMS successive k
+SERIES = 12  # Σ b_i·(UNIT/(L_i − CENTER))^k for TERMS successive k
 TERMS = 16
 SCRATCH = SERIES + TERMS  # for the moments of one bucket
 FOUR = SCRATCH + MOMENTS  # for four numbers
@@ -103,7 +103,7 @@ def first_power(params: Any) -> int:
 @kernel
 def distance(arms: FloatArray, scalars: FloatArray, arm: int) -> float:
     """L − x of an arm; without forming x, whose rounding would count where L − x is small against L."""
-    return float((arms[PER_ARM * arm + LOSS] - scalars[CENTRE]) - scalars[SHIFT] * scalars[UNIT])
+    return float((arms[PER_ARM * arm + LOSS] - scalars[CENTER]) - scalars[SHIFT] * scalars[UNIT])
 
 
 @kernel

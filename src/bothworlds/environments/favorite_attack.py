@@ -10,37 +10,37 @@ from bothworlds.environments.adaptive import Adversary, reads_the_distribution
 from bothworlds.environments.base import Totals, prepare
 
 
-class FavouriteParameters(NamedTuple):
+class FavoriteParameters(NamedTuple):
     """The number of arms."""
 
     n_arms: int
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class FavouriteAttack(Adversary, name="favourite-attack"):
+class FavoriteAttack(Adversary, name="favorite-attack"):
     """Loss 1 for the arm with the largest probability (the first of them), 0 for all others.
 
     Examples
     --------
     >>> import bothworlds as bw
-    >>> run = bw.simulate(bw.UCB1(), bw.environments.FavouriteAttack(n_arms=2), horizon=100)
+    >>> run = bw.simulate(bw.UCB1(), bw.environments.FavoriteAttack(n_arms=2), horizon=100)
     >>> run.losses[0, 0, -1]  # a deterministic policy has nothing to hide
     np.float64(100.0)
     """
 
-    def parameters(self, horizon: int) -> FavouriteParameters:
+    def parameters(self, horizon: int) -> FavoriteParameters:
         """K."""
-        return FavouriteParameters(self.n_arms)
+        return FavoriteParameters(self.n_arms)
 
 
-@prepare.register(FavouriteParameters)
-def _(env: FavouriteParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
-    favourite = 0
+@prepare.register(FavoriteParameters)
+def _(env: FavoriteParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
+    favorite = 0
     for i in range(1, env.n_arms):
-        if p[i] > p[favourite]:
-            favourite = i
+        if p[i] > p[favorite]:
+            favorite = i
     for i in range(env.n_arms):
-        world.losses[i] = 1.0 if i == favourite else 0.0
+        world.losses[i] = 1.0 if i == favorite else 0.0
 
 
-reads_the_distribution(FavouriteParameters)
+reads_the_distribution(FavoriteParameters)

@@ -25,14 +25,14 @@ from bothworlds.simplex.regularizers.shannon import entropy_spread
 from bothworlds.simplex.regularizers.tsallis import power_spread
 
 
-class CentredTsallisParameters(NamedTuple):
+class CenteredTsallisParameters(NamedTuple):
     """1 − α."""
 
     power: float
 
 
 @dataclass(frozen=True)
-class CentredTsallis(Regularizer, name="centred-tsallis"):
+class CenteredTsallis(Regularizer, name="centered-tsallis"):
     """Tsallis entropy whose slope vanishes at p = 1: ψ(p) = −(p^α − αp)/(α(1−α)), for α in [0, 1].
 
     Zimmert and Seldin's form. α = 0 and α = 1 are its limits −log p + p and p·log(p/e). With one rate for
@@ -42,7 +42,8 @@ class CentredTsallis(Regularizer, name="centred-tsallis"):
     Examples
     --------
     >>> import bothworlds as bw
-    >>> bw.solve([0.0, 1.0], rates=[1.0, 3.0], regularizer=bw.CentredTsallis(alpha=0.5)).p.round(4)
+    >>> centered = bw.regularizers.CenteredTsallis(alpha=0.5)
+    >>> bw.solve([0.0, 1.0], rates=[1.0, 3.0], regularizer=centered).p.round(4)
     array([0.4397, 0.5603])
     >>> bw.solve([0.0, 1.0], rates=[2.0, 6.0], regularizer=bw.Tsallis(beta=0.5)).p.round(4)
     array([0.1347, 0.8653])
@@ -53,13 +54,13 @@ class CentredTsallis(Regularizer, name="centred-tsallis"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, at_least=0.0, at_most=1.0))
 
-    def parameters(self) -> CentredTsallisParameters:
+    def parameters(self) -> CenteredTsallisParameters:
         """1 − α for the kernels."""
-        return CentredTsallisParameters(1.0 - self.alpha)
+        return CenteredTsallisParameters(1.0 - self.alpha)
 
 
-@slope.register(CentredTsallisParameters)
-def _(regularizer: CentredTsallisParameters, depth: float) -> tuple[float, float, float]:
+@slope.register(CenteredTsallisParameters)
+def _(regularizer: CenteredTsallisParameters, depth: float) -> tuple[float, float, float]:
     # −ψ'(p) = (p^{α−1} − 1)/(1−α) = (e^{(1−α)v} − 1)/(1−α), and v in the limit α → 1
     power = regularizer.power
     if power == 0.0:
@@ -68,15 +69,15 @@ def _(regularizer: CentredTsallisParameters, depth: float) -> tuple[float, float
     return growth / power, 1.0 + growth, power * (1.0 + growth)
 
 
-@reach.register(CentredTsallisParameters)
-def _(regularizer: CentredTsallisParameters, height: float) -> float:
+@reach.register(CenteredTsallisParameters)
+def _(regularizer: CenteredTsallisParameters, height: float) -> float:
     power = regularizer.power
     return height if power == 0.0 else math.log1p(power * height) / power
 
 
-@respond.register(CentredTsallisParameters)
+@respond.register(CenteredTsallisParameters)
 def _(
-    regularizer: CentredTsallisParameters, y: float, rate: float, log_barrier: float, start: float
+    regularizer: CenteredTsallisParameters, y: float, rate: float, log_barrier: float, start: float
 ) -> tuple[float, float, float]:
     if log_barrier > 0.0:
         return newton_response(regularizer, y, rate, log_barrier, start)
@@ -87,9 +88,9 @@ def _(
     return math.exp(-math.log1p(power * y / rate) / power), first, power * first
 
 
-@potential.register(CentredTsallisParameters)
-@potentials.register(CentredTsallisParameters, inline=True)
-def _(regularizer: CentredTsallisParameters, p: Any, height: Any) -> Any:
+@potential.register(CenteredTsallisParameters)
+@potentials.register(CenteredTsallisParameters, inline=True)
+def _(regularizer: CenteredTsallisParameters, p: Any, height: Any) -> Any:
     power = regularizer.power
     if power == 0.0:
         return -p * (height + 1.0)
@@ -99,9 +100,9 @@ def _(regularizer: CentredTsallisParameters, p: Any, height: Any) -> Any:
     return -p * (height + 1.0) / (1.0 - power)
 
 
-@rise.register(CentredTsallisParameters)
-@rises.register(CentredTsallisParameters, inline=True)
-def _(regularizer: CentredTsallisParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
+@rise.register(CenteredTsallisParameters)
+@rises.register(CenteredTsallisParameters, inline=True)
+def _(regularizer: CenteredTsallisParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     power = regularizer.power
     if power == 0.0:
         return u, 1.0
@@ -110,9 +111,9 @@ def _(regularizer: CentredTsallisParameters, p: Any, height: Any, u: Any) -> tup
     return steep * gain / power, steep * (1.0 + gain)
 
 
-@spread.register(CentredTsallisParameters)
-@spreads.register(CentredTsallisParameters, inline=True)
-def _(regularizer: CentredTsallisParameters, p: Any, height: Any, w: Any) -> Any:
+@spread.register(CenteredTsallisParameters)
+@spreads.register(CenteredTsallisParameters, inline=True)
+def _(regularizer: CenteredTsallisParameters, p: Any, height: Any, w: Any) -> Any:
     power = regularizer.power
     if power == 0.0:
         return entropy_spread(p, w)
