@@ -23,6 +23,7 @@ def test_exported_names():
         "simplex",
         "simulation",
         "statefile",
+        "testing",
         "variates",
         "warmup",
     }

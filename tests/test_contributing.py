@@ -67,6 +67,9 @@ def copy(tmp_path_factory):
         module = f"bothworlds.{folder.replace('/', '.')}"
         with (inside / "__init__.py").open("a", encoding="utf-8") as init:
             init.write(f"from {module}.{file} import {name} as {name}\n")
+    greedy = blocks("Add a policy")[0].replace("Follow", "Forget").replace("follow-the-leader", "forgetful")
+    greedy = greedy.replace("    return 0\n", "    state.p[:] = state.p / state.p.sum()\n    return 0\n")
+    (root / "bothworlds/policies/forgetful.py").write_text(greedy, encoding="utf-8")
     return root
 
 
@@ -81,12 +84,6 @@ def test_inside_the_package(heading, copy, tmp_path):
 
 def test_a_kernel_that_takes_memory_is_named_with_the_fix(copy, tmp_path):
     """Kernels inside the package own no memory; numba's thirty lines become one."""
-    file = copy / "bothworlds/policies/forgetful.py"
-    recipe = blocks("Add a policy")[0].replace("Follow", "Forget").replace("follow-the-leader", "forgetful")
-    file.write_text(
-        recipe.replace("    return 0\n", "    state.p[:] = state.p / state.p.sum()\n    return 0\n"),
-        encoding="utf-8",
-    )
     code = """
 import bothworlds as bw
 from bothworlds.policies.forgetful import ForgetTheLeader

@@ -24,14 +24,6 @@ def fill(uniform, first, out):
         out[i] = rng.expand(uniform, first + i)
 
 
-@entry
-def chain(events, values, out):
-    entropy = rng.ENTROPY
-    for i in range(out.size):
-        entropy = rng.absorb(entropy, events[i], values[i])
-        out[i] = entropy
-
-
 def expanded(uniform, n, first=0):
     out = np.empty(n)
     fill(uniform, first, out)
@@ -95,26 +87,3 @@ def test_neighboring_uniforms_expand_to_independent_numbers():
     first = np.array([expanded(k * 2.0**-53, 1)[0] for k in range(20_000)])
     assert stats.kstest(first, "uniform").pvalue > 1e-4
     assert abs(np.corrcoef(first[:-1], first[1:])[0, 1]) < 4 / np.sqrt(20_000)
-
-
-@pytest.mark.compiled
-def test_a_chain_on_constant_feedback_is_uniform_and_does_not_repeat():
-    out = np.empty(100_000)
-    chain(np.arange(100_000), np.full(100_000, 0.3), out)
-    assert stats.kstest(out, "uniform").pvalue > 1e-4
-    assert abs(np.corrcoef(out[:-1], out[1:])[0, 1]) < 4 / np.sqrt(100_000)
-    assert np.unique(out).size == 100_000
-
-
-def test_a_chain_depends_on_events_and_values():
-    ends = set()
-    for events, values in [
-        ([0, 1], [0.5, 0.5]),
-        ([1, 0], [0.5, 0.5]),
-        ([0, 1], [0.5, 1.0]),
-        ([0, 1], [0, 0]),
-    ]:
-        out = np.empty(2)
-        chain(np.array(events), np.array(values, dtype=float), out)
-        ends.add(out[1])
-    assert len(ends) == 4

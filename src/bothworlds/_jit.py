@@ -246,8 +246,9 @@ def _explained(function: Callable[..., Any]) -> Iterator[None]:
         yield
     except _numba.CompilerError as error:
         places = _numba.places_of(error)
-        kernel = next((name for name in map(_kernel_at, places) if name), function.__name__)
-        raise KernelError(kernel, *_numba.diagnose(error), *places[:1]) from error
+        known = [(kernel, place) for place in places for kernel in [_kernel_at(place)] if kernel]
+        kernel, place = known[0] if known else (function.__name__, ("", 0))
+        raise KernelError(kernel, *_numba.diagnose(error), place) from error
 
 
 def _kernel_at(place: tuple[str, int]) -> str | None:

@@ -70,9 +70,9 @@ def type_of(value: Any) -> Any:
 
 
 def places_of(error: NumbaError) -> list[tuple[str, int]]:
-    """File and line of what could not be compiled, innermost first."""
-    found = re.findall(r'File "([^"]+)", line (\d+)', str(error))
-    return [(file, int(line)) for file, line in reversed(found)]
+    """Files and lines of what could not be compiled, innermost first."""
+    found = re.findall(r"\bat (\S+\.py) \((\d+)\)", str(error))
+    return [(file, int(line)) for file, line in found]
 
 
 def diagnose(error: NumbaError) -> tuple[str, str]:

@@ -10,6 +10,8 @@ import numpy as np
 
 from bothworlds.errors import InvalidArgumentError, PartError, StateError
 
+_families: list[type[Value]] = []
+
 
 @dataclass(frozen=True, repr=False)
 class Value:
@@ -22,8 +24,13 @@ class Value:
     registry: ClassVar[dict[str, type]]
     """The classes of one family by name; the base class of each family has its own."""
 
+    namespace: ClassVar[str] = "policy"
+    """Names are unique among the families of a namespace: a policy and its parts."""
+
     def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "registry" in vars(cls):
+            _families.append(cls)
         if name is not None:
             register(cls, name)
 
@@ -40,10 +47,16 @@ class Value:
 
 def register(cls: type[Value], name: str) -> None:
     """Make a class known by name in its family; defined again (in a notebook, say) it replaces itself."""
-    taken = cls.registry.get(name, cls)
+    taken = names_in(cls.namespace).get(name, cls)
     if (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
         raise InvalidArgumentError("name", name, "free", got=f"{name!r}, which is {taken.__name__}")
     cls.registry[name] = cls
+
+
+def names_in(namespace: str) -> dict[str, type]:
+    """All classes of a namespace by name."""
+    families = [family for family in _families if family.namespace == namespace]
+    return {name: cls for family in families for name, cls in family.registry.items()}
 
 
 def settings(part: Any) -> list[Field[Any]]:

@@ -163,7 +163,7 @@ def test_python_randomness_has_a_stream_of_its_own():
     ],
 )
 def test_bad_blocks_are_named_by_round(monkeypatch, answer, message):
-    monkeypatch.setattr(sys.modules["bothworlds.simulation.run"], "BLOCK", 20)
+    monkeypatch.setattr(sys.modules["bothworlds.simulation.job"], "BLOCK", 20)
 
     class Bad(en.PythonEnvironment):
         n_arms = 3

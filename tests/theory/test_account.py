@@ -234,9 +234,9 @@ def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
         ({"epsilon": 1.0}, "epsilon must be a finite number at least 0 and below 1"),
         (
             {"policy": bw.UCB1()},
-            "policy must play an FTRL minimizer, got UCB1.*decoupled-tsallis-inf.*tsallis-inf",
+            "policy must be one that plays an FTRL minimizer.*got UCB1.*decoupled-tsallis-inf.*tsallis-inf",
         ),
-        ({"policy": bw.LBINFV()}, "policy must play an FTRL minimizer"),
+        ({"policy": bw.LBINFV()}, "policy must be one that plays an FTRL minimizer"),
         ({"policy": "tsallis-inf"}, "policy must be a policy"),
         (
             {"policy": bw.FTRL(bw.LogBarrier(), constants="light"), "horizon": None},

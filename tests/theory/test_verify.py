@@ -167,16 +167,17 @@ def _(rate, state):
     return CONTINUE
 
 
-@dataclasses.dataclass(frozen=True)
-class FallingRates(bw.rates.Rates):
+@dataclasses.dataclass(frozen=True, repr=False)
+class FallingRates(bw.FTRL):
     """γ_t = 3/√log(t + K): falls, against the theorem's condition."""
 
     def parameters(self, n_arms, horizon):
-        return FallingParameters(UNUSED)
+        params = super().parameters(n_arms, horizon)
+        return params._replace(rate=FallingParameters(UNUSED), log_barrier=1.0)
 
 
 def test_falling_rates_break_the_optimal_arms_and_the_penalty():
-    rows = verdicts(bw.FTRL(bw.LogBarrier(), rates=FallingRates(), log_barrier=1.0))
+    rows = verdicts(FallingRates(bw.LogBarrier(), constants="paper"))
     assert not rows["optimal-arms"].holds
     assert not rows["penalty"].holds
     assert rows["decomposition"].holds
@@ -314,8 +315,8 @@ def test_tables_and_names():
     for bad, message in (
         ({"rounds": 2}, "rounds must be at least 8"),
         ({"seed": -1}, "seed must be"),
-        ({"policies": []}, "policies must hold at least one policy"),
-        ({"policies": [bw.UCB1()]}, "policy must play an FTRL minimizer"),
+        ({"policies": []}, "policies must be at least one policy"),
+        ({"policies": [bw.UCB1()]}, "policy must be one that plays an FTRL minimizer"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             verify(**{"policies": [bw.TsallisINF()], **bad})

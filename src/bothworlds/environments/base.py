@@ -31,6 +31,7 @@ class Environment(Value, ABC):
     """Base class of environments: immutable, comparable, hashable, printable, known by ``name=``."""
 
     registry: ClassVar[dict[str, type[Any]]] = {}
+    namespace = "environment"
 
     draws: ClassVar[int] = 1
     """How many uniform random numbers one round consumes."""

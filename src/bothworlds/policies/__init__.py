@@ -26,16 +26,12 @@ from bothworlds.policies.ftrl.aliases import Ito21 as Ito21
 from bothworlds.policies.ftrl.aliases import LightBarrier as LightBarrier
 from bothworlds.policies.ftrl.aliases import TsallisINF as TsallisINF
 from bothworlds.policies.ftrl.aliases import TsallisINFOracle as TsallisINFOracle
-from bothworlds.policies.ftrl.estimators import Estimator
 from bothworlds.policies.ftrl.ftrl import FTRL as FTRL
-from bothworlds.policies.ftrl.predictions import Predictions
-from bothworlds.policies.ftrl.rates import Rates
 from bothworlds.policies.kl_ucb import KLUCB as KLUCB
 from bothworlds.policies.sao import SAO as SAO
 from bothworlds.policies.thompson import Thompson as Thompson
 from bothworlds.policies.ucb1 import UCB1 as UCB1
 from bothworlds.policies.uniform import Uniform as Uniform
-from bothworlds.simplex.regularizers import Regularizer
 
 REGISTRY = Policy.registry
 
@@ -56,11 +52,7 @@ def register(name: str, policy: type[Policy]) -> None:
 
 
 def _find(kind: Any) -> type[Any]:
-    parts = {
-        name: part
-        for family in (Regularizer, Rates, Estimator, Predictions, Policy)
-        for name, part in family.registry.items()
-    }
+    parts = _value.names_in(Policy.namespace)
     return parts[_check.known("policy", kind, parts)]
 
 
