@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import importlib
+import inspect
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import bothworlds as bw
 from bothworlds import policies
+from bothworlds._value import Value
 from bothworlds.errors import BothworldsError, UnknownNameError
 
 
@@ -62,3 +68,52 @@ def test_help_teaches_the_algorithm():
         "NeurIPS 2023",
     ):
         assert needed in text
+
+
+def public_callables():
+    """Every public class and function, by the name people write."""
+    parts = {"policies", "environments", "regularizers", "rates", "estimators", "predictions"}
+    families = [vars(getattr(bw, part)).values() for part in parts]
+    values = {name: getattr(bw, name) for name in bw.__all__} | {
+        value.__name__: value for family in families for value in family if isinstance(value, type)
+    }
+    values |= {f"theory.{name}": getattr(bw.theory, name) for name in bw.theory.__all__}
+    return {
+        name: value
+        for name, value in values.items()
+        if (inspect.isfunction(value) or inspect.isclass(value))
+        and not issubclass_of(value, (tuple, BaseException))
+    }
+
+
+def issubclass_of(value, kinds):
+    return isinstance(value, type) and issubclass(value, kinds)
+
+
+@pytest.mark.parametrize("name", sorted(public_callables()))
+def test_options_are_given_by_name(name):
+    """What is required may be given in order; an option past the first argument may not."""
+    value = public_callables()[name]
+    if dataclasses.is_dataclass(value) and not issubclass(value, Value):
+        return  # results, which people read but do not make
+    parameters = list(inspect.signature(value).parameters.values())[1:]
+    assert [
+        each.name
+        for each in parameters
+        if each.kind is each.POSITIONAL_OR_KEYWORD and each.default is not each.empty
+    ] == ([] if value is not bw.Bandit else ["policy"])
+
+
+def test_type_checkers_do_not_see_the_attribute_hook():
+    """A module-level __getattr__ would make every name valid."""
+    tree = ast.parse(Path(bw.__file__).read_text(encoding="utf-8"))
+    assert not [node for node in tree.body if getattr(node, "name", "") == "__getattr__"]
+    assert {"theory", "Study"} <= set(dir(bw))
+
+
+def test_packages_are_not_hidden_by_functions():
+    engine = importlib.import_module("bothworlds.simulation.engine")
+    import bothworlds.simulation.engine as same
+
+    assert engine is same
+    assert callable(bw.simulate)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bothworlds as bw
@@ -205,3 +207,18 @@ def test_registering_a_policy_of_ones_own(monkeypatch):
     assert bw.Bandit.from_dict(bandit.to_dict()).policy == Mine()
     with pytest.raises(InvalidArgumentError, match="name must be free, got 'ucb1', which is UCB1"):
         policies.register("ucb1", Mine)
+
+
+VERSION_1 = json.loads((Path(__file__).parent / "states_of_version_1.json").read_text())
+
+
+@pytest.mark.parametrize("kind", VERSION_1)
+def test_states_of_version_1_are_read(kind):
+    """Bandits that version 0.1 saved, with a pull outstanding: what they would play, and after its answer."""
+    data = VERSION_1[kind]
+    bandit = bw.Bandit.from_dict(data)
+    np.testing.assert_allclose(list(bandit.probabilities.values()), data["expected"], rtol=1e-12)
+    (pull,) = bandit.outstanding
+    bandit.update(pull, loss=1.0)
+    np.testing.assert_allclose(list(bandit.probabilities.values()), data["after"], rtol=1e-12)
+    assert bandit.to_dict()["version"] == 2

@@ -295,15 +295,15 @@ def test_horizons_at_the_ends():
 
 
 def test_curves():
-    rows = bw.theory.bound_curve(bw.TsallisINF(), K, [1, 10, 1000, T], GAPS)
+    rows = bw.theory.bound_curve(bw.TsallisINF(), n_arms=K, rounds=[1, 10, 1000, T], gaps=GAPS)
     names = list(dict.fromkeys(row["name"] for row in rows))
     assert len(names) == 3
     assert [row["round"] for row in rows if row["name"] == names[0]] == [10, 1000, T]
     at_end = [row["bound"] for row in rows if row["round"] == T]
     assert at_end == [one.value for one in bound(bw.TsallisINF()).all]
-    flat = bw.theory.bound_curve(bw.INF(), K, [100, 1000], horizon=T)
+    flat = bw.theory.bound_curve(bw.INF(), n_arms=K, rounds=[100, 1000], horizon=T)
     assert {row["bound"] for row in flat} == {bound(bw.INF()).value}
-    paper = bw.theory.bound_curve(PAPER[0], K, [1000], horizon=T)  # √t with log T
+    paper = bw.theory.bound_curve(PAPER[0], n_arms=K, rounds=[1000], horizon=T)  # √t with log T
     assert paper[0]["bound"] == pytest.approx(
         math.sqrt(K * 1000 * LOG) + K**2 / math.sqrt(LOG) + 162 * K * LOG
     )
@@ -371,6 +371,6 @@ def test_bad_names_and_tables():
     with pytest.raises(InvalidArgumentError, match=r"plays\[0\] must be finite and at least 0, got -1.0"):
         bw.theory.term_table(PAPER[0], n_arms=3, horizon=10)["Reg"].value([-1.0])
     with pytest.raises(InvalidArgumentError, match=r"rounds must be at least one round, got none"):
-        bw.theory.bound_curve(bw.EXP3(), 3, [])
+        bw.theory.bound_curve(bw.EXP3(), n_arms=3, rounds=[])
     with pytest.raises(InvalidArgumentError, match=r"horizon must be at least the last round, 20, got 10"):
-        bw.theory.bound_curve(bw.EXP3(), 3, [20], horizon=10)
+        bw.theory.bound_curve(bw.EXP3(), n_arms=3, rounds=[20], horizon=10)

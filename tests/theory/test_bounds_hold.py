@@ -24,7 +24,7 @@ EXPLICIT = [
 
 def check(policy, regret, rounds, horizon, **setting):
     """Mean regret (replications × rounds) minus two standard errors is below each explicit bound."""
-    rows = bw.theory.bound_curve(policy, setting.pop("n_arms", K), rounds, horizon=horizon, **setting)
+    rows = bw.theory.bound_curve(policy, rounds=rounds, horizon=horizon, **({"n_arms": K} | setting))
     explicit = [row for row in rows if row["explicit"]]
     assert explicit
     error = 2 * regret.std(axis=0, ddof=1) / np.sqrt(len(regret))

@@ -40,8 +40,8 @@ def bounds(study: Study) -> pd.DataFrame | None:
             policy = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
             curve = bound_curve(
                 policy,
-                cell["n_arms"],
-                _rounds(cell["horizon"], cell["n_arms"]),
+                n_arms=cell["n_arms"],
+                rounds=_rounds(cell["horizon"], cell["n_arms"]),
                 gaps=cell["gaps"],
                 corruption=cell["corruption"] or 0.0,
                 spread=cell["spread"],

@@ -271,12 +271,12 @@ def _those() -> str:
 
 def bound_curve(
     policy: Policy,
+    *,
     n_arms: int,
     rounds: Sequence[int],
     gaps: ArrayLike | None = None,
     corruption: float = 0.0,
     spread: float | None = None,
-    *,
     horizon: int | None = None,
 ) -> list[dict[str, Any]]:
     """The bounds of a policy along its rounds, for drawing over measured regret.
@@ -303,7 +303,7 @@ def bound_curve(
     Examples
     --------
     >>> import bothworlds as bw
-    >>> rows = bw.theory.bound_curve(bw.TsallisINF(), 4, [10, 100, 1000])
+    >>> rows = bw.theory.bound_curve(bw.TsallisINF(), n_arms=4, rounds=[10, 100, 1000])
     >>> [(row["round"], round(row["bound"])) for row in rows]
     [(10, 26), (100, 81), (1000, 254)]
     >>> rows[0]["name"], rows[0]["explicit"]
