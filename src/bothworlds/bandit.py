@@ -383,7 +383,7 @@ class Bandit:
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {
                 "_open": dict(self._open),
-                "_state": statefile.copy(self._state),
+                "_state": statefile.copy_state(self._state),
                 "_random": copy.deepcopy(self._random),
                 "_pulls": list(self._pulls),
                 "_seen": list(self._seen),

@@ -48,11 +48,11 @@ def unpack(like: Any, data: Any, name: str = "state", *, version: int = VERSION)
     )
 
 
-def copy(state: Any) -> Any:
+def copy_state(state: Any) -> Any:
     """An independent copy of a state."""
     if isinstance(state, np.ndarray):
         return state.copy()
-    return type(state)(*(copy(value) for value in state))
+    return type(state)(*(copy_state(value) for value in state))
 
 
 def check_header(data: Any) -> None:

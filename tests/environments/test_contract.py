@@ -31,7 +31,7 @@ def play(world, policies=POLICY, replications=2, **options):
 
 
 def same(run, other):
-    return np.array_equal(run.kept, other.kept)
+    return np.array_equal(run.measured, other.measured)
 
 
 @pytest.mark.parametrize("check", ENVIRONMENT_CHECKS, ids=lambda check: check.__name__)
@@ -56,8 +56,8 @@ def test_same_seed_same_bits_whatever_the_threads_and_blocks(world):
 def test_neither_other_policies_nor_more_replications_change_a_run(world):
     run = play(world, trace=True)
     both = play(world, {"x": POLICY, "y": bw.INF(), "z": POLICY}, replications=3)
-    assert np.array_equal(both.kept[0, :2], run.kept[0])
-    assert np.array_equal(both.kept[0], both.kept[2])
+    assert np.array_equal(both.measured[0, :2], run.measured[0])
+    assert np.array_equal(both.measured[0], both.measured[2])
     traces = run.traces[0]
     assert not np.array_equal(traces[0].played, traces[1].played)  # replications differ from each other
 
@@ -66,11 +66,11 @@ def test_neither_other_policies_nor_more_replications_change_a_run(world):
 def test_checkpoints_only_select_and_the_last_is_the_end(world):
     dense = play(world, checkpoints=range(1, HORIZON + 1))
     sparse = play(world, checkpoints=[1, 50, HORIZON])
-    assert np.array_equal(sparse.kept, dense.kept[:, :, [0, 49, HORIZON - 1]])
+    assert np.array_equal(sparse.measured, dense.measured[:, :, [0, 49, HORIZON - 1]])
     default = play(world)
     assert default.checkpoints[0] == 1
     assert default.checkpoints[-1] == HORIZON
-    assert np.array_equal(default.kept, dense.kept[:, :, default.checkpoints - 1])
+    assert np.array_equal(default.measured, dense.measured[:, :, default.checkpoints - 1])
 
 
 @each_world(lambda world: world.rows is not None)

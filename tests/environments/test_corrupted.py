@@ -89,7 +89,7 @@ def test_both_regrets_differ_by_at_most_twice_the_budget(strategy):
         bw.TsallisINF(), en.Corrupted(world.base, 0.0, strategy=strategy), horizon=300, replications=5, seed=1
     )
     base = bw.simulate(bw.TsallisINF(), world.base, horizon=300, replications=5, seed=1)
-    assert np.array_equal(free.kept, base.kept)
+    assert np.array_equal(free.measured, base.measured)
 
 
 def test_what_cannot_be_corrupted():

@@ -62,7 +62,9 @@ def test_every_observation_arrives_once_when_due_oldest_first(world):
 def test_no_delay_is_no_delay(base, kind):
     options = {"horizon": T, "replications": 2, "seed": 3}
     plain = bw.simulate(POLICY, base, **options)
-    assert np.array_equal(bw.simulate(POLICY, en.Delayed(base, 0, law=kind), **options).kept, plain.kept)
+    assert np.array_equal(
+        bw.simulate(POLICY, en.Delayed(base, 0, law=kind), **options).measured, plain.measured
+    )
 
 
 def test_what_never_arrives_teaches_nothing():

@@ -76,7 +76,7 @@ def test_a_log_that_ends():
     world = en.Logged(*synthetic_log(200))
     run = bw.simulate(POLICY, world, horizon=500, replications=5, trace=True, checkpoints=range(1, 501))
     gaps = world.estimated_means() - world.estimated_means().min()
-    for trace, kept in zip(run.traces[0], run.kept[0], strict=True):
+    for trace, kept in zip(run.traces[0], run.measured[0], strict=True):
         rounds = len(trace)
         assert 5 < rounds < 100
         assert np.isfinite(kept[:rounds]).all()

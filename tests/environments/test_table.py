@@ -131,7 +131,9 @@ def test_python_blocks_are_a_table():
     options = {"horizon": 50, "replications": 3, "seed": 2}
     expected = bw.simulate(POLICY, en.LossTable(ROWS), **options)
     for block in (1, 7, 8192):
-        assert np.array_equal(bw.simulate(POLICY, Written(), block=block, **options).kept, expected.kept)
+        assert np.array_equal(
+            bw.simulate(POLICY, Written(), block=block, **options).measured, expected.measured
+        )
 
 
 def test_python_randomness_has_a_stream_of_its_own():
@@ -139,11 +141,11 @@ def test_python_randomness_has_a_stream_of_its_own():
     runs = [
         bw.simulate(POLICY, Noise(), jobs=jobs, block=block, **options) for jobs, block in ((1, 60), (3, 7))
     ]
-    assert np.array_equal(runs[0].kept, runs[1].kept)
+    assert np.array_equal(runs[0].measured, runs[1].measured)
     for replication, trace in enumerate(runs[0].traces[0]):
         table = bw.rng.stream(2, 2, replication).random((60, 3))
         assert np.array_equal(trace.losses, table[np.arange(60), trace.arms])
-    assert np.array_equal(bw.simulate(POLICY, en.Delayed(Noise(), 0), **options).kept, runs[0].kept)
+    assert np.array_equal(bw.simulate(POLICY, en.Delayed(Noise(), 0), **options).measured, runs[0].measured)
     assert repr(Noise()) == "Noise()"
 
 
@@ -183,7 +185,7 @@ def test_a_python_world_may_draw_in_any_way_whatever_the_block():
             return (random.random((stop - start, 2)) + random.random((stop - start, 2))) / 2
 
     runs = [bw.simulate(POLICY, Twice(), horizon=50, seed=1, block=block) for block in (None, 7, 50)]
-    assert all(np.array_equal(run.kept, runs[0].kept) for run in runs)
+    assert all(np.array_equal(run.measured, runs[0].measured) for run in runs)
 
 
 def test_an_error_of_the_users_own_comes_through():

@@ -31,14 +31,14 @@ def test_one_policy_several_or_a_mapping():
     assert named.policies == (POLICY, POLICY)
     for run in (one, many, named):
         assert run.regret.shape == (len(run.labels), 1, len(run.checkpoints))
-        assert np.array_equal(run.kept[0], one.kept[0])
+        assert np.array_equal(run.measured[0], one.measured[0])
         assert run.traces == ()
 
 
 def test_a_range_plays_some_of_the_replications_of_a_longer_series():
     whole = bw.simulate(POLICY, WORLD, horizon=60, replications=5, seed=3)
     part = bw.simulate(POLICY, WORLD, horizon=60, replications=range(2, 5), seed=3)
-    assert np.array_equal(part.kept, whole.kept[:, 2:])
+    assert np.array_equal(part.measured, whole.measured[:, 2:])
     for empty in (range(3, 3), range(-1, 2), range(4, 2, -1)):
         with pytest.raises(
             InvalidArgumentError, match="replications must be a number or an increasing range"

@@ -82,7 +82,7 @@ def enqueue(
 
 
 @kernel
-def read(queue: Queue, slot: int) -> tuple[int, float, float, float, int]:
+def read_slot(queue: Queue, slot: int) -> tuple[int, float, float, float, int]:
     """Arm, loss, weight and memo of an observation, and the slot of the next one due in the same round."""
     observation = queue.observations[slot]
     return int(observation[0]), observation[1], observation[2], observation[3], int(queue.following[slot])

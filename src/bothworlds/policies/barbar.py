@@ -107,12 +107,12 @@ def _(params: BARBARParameters, state: BARBARState, arm: int, uniforms: FloatArr
 def _(params: BARBARParameters) -> BARBARState:
     n = params.n_arms
     state = BARBARState(np.ones(n), np.empty(n), np.empty(n), np.empty(n), np.zeros(N_SCALARS))
-    begin(params, state)
+    begin_epoch(params, state)
     return state
 
 
 @kernel
-def begin(params: BARBARParameters, state: BARBARState) -> None:
+def begin_epoch(params: BARBARParameters, state: BARBARState) -> None:
     """Begin an epoch with the gaps of the last one."""
     total = 0.0
     for i in range(params.n_arms):
@@ -144,5 +144,5 @@ def _(params: BARBARParameters, state: BARBARState) -> int:
         best = max(best, state.sums[i] / state.quotas[i] - state.gaps[i] / 16.0)
     for i in range(params.n_arms):
         state.gaps[i] = max(0.5 ** scalars[EPOCH], best - state.sums[i] / state.quotas[i])
-    begin(params, state)
+    begin_epoch(params, state)
     return CONVERGED

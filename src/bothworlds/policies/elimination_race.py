@@ -95,7 +95,7 @@ def _(params: RaceParameters) -> RaceState:
     n, layers = params.n_arms, params.n_layers
     size = layers * n
     state = RaceState(np.zeros(size), np.zeros(size), np.ones(size), np.zeros(layers), np.zeros(n))
-    prepare(params, state)
+    arrange_layers(params, state)
     return state
 
 
@@ -120,7 +120,7 @@ def least_played(params: RaceParameters, state: RaceState, layer: int) -> int:
 
 
 @kernel
-def prepare(params: RaceParameters, state: RaceState) -> None:
+def arrange_layers(params: RaceParameters, state: RaceState) -> None:
     """What each layer would play, and the distribution of the arm."""
     state.p[:] = 0.0
     following = 0
@@ -163,7 +163,7 @@ def _(params: RaceParameters, state: RaceState, arm: int, loss: float, weight: f
 
 @step.register(RaceParameters)
 def _(params: RaceParameters, state: RaceState) -> int:
-    prepare(params, state)
+    arrange_layers(params, state)
     return CONVERGED
 
 

@@ -27,7 +27,7 @@ def index(params: Any, mean: float, count: float, log_round: float) -> float:
 
 
 @kernel
-def choose(params: Any, state: IndexState) -> int:
+def smallest_index(params: Any, state: IndexState) -> int:
     """The first unseen arm, else the first of those with the smallest index."""
     seen = 0.0
     for i in range(params.n_arms):
@@ -67,7 +67,7 @@ def _learn(params: Any, state: IndexState, arm: int, loss: float, weight: float,
 
 
 def _step(params: Any, state: IndexState) -> int:
-    state.chosen[0] = choose(params, state)
+    state.chosen[0] = smallest_index(params, state)
     return CONVERGED
 
 

@@ -289,18 +289,24 @@ def solve_batch(params: FTRLParameters, state: BatchState) -> int:
 
 @kernel
 def keep_batch(
-    state: BatchState, env: Any, worlds: Any, t: int, mark: int, kept: FloatArray, kept_p: FloatArray
+    state: BatchState,
+    env: Any,
+    worlds: Any,
+    t: int,
+    mark: int,
+    measured: FloatArray,
+    distributions: FloatArray,
 ) -> None:
     """What a checkpoint wants to know."""
-    for j in range(kept.shape[0]):
+    for j in range(measured.shape[0]):
         best, clean_best = benchmark(env, item_of(worlds, j), t)
         f, w = j // LANES, j % LANES
-        kept[j, mark, REGRET] = state.tally[f, LANES * COST + w] - best
-        kept[j, mark, CLEAN_REGRET] = state.tally[f, LANES * CLEAN + w] - clean_best
-        kept[j, mark, LOSS] = state.tally[f, LANES * SUFFERED + w]
-        if mark < kept_p.shape[1]:
-            for i in range(kept_p.shape[2]):
-                kept_p[j, mark, i] = state.p[f, LANES * i + w]
+        measured[j, mark, REGRET] = state.tally[f, LANES * COST + w] - best
+        measured[j, mark, CLEAN_REGRET] = state.tally[f, LANES * CLEAN + w] - clean_best
+        measured[j, mark, LOSS] = state.tally[f, LANES * SUFFERED + w]
+        if mark < distributions.shape[1]:
+            for i in range(distributions.shape[2]):
+                distributions[j, mark, i] = state.p[f, LANES * i + w]
 
 
 @entry
@@ -313,14 +319,14 @@ def play_batch(
     world_uniforms: FloatArray,
     before: int,
     marks: IntArray,
-    kept: FloatArray,
-    kept_p: FloatArray,
+    measured: FloatArray,
+    distributions: FloatArray,
 ) -> int:
     """Play rounds before+1, before+2, … of the replications in ``state``; return how it ended.
 
-    Uniforms, ``kept`` and ``kept_p`` are those of ``play_block`` with one more, first, index: ``kept`` and
-    ``kept_p`` only have those replications that are asked for. ``worlds`` are always ``MOST``, used or not:
-    their number is part of their type, and one kernel is to serve all.
+    Uniforms, ``measured`` and ``distributions`` are those of ``play_block`` with one more, first, index; the last
+    two only have those replications that are asked for. ``worlds`` are always ``MOST``, used or not: their
+    number is part of their type, and one kernel is to serve all.
     """
     indexed = indexable(worlds)
     fours = state.p.shape[0]
@@ -342,7 +348,7 @@ def play_batch(
         if solve_batch(params, state) == FAILED:
             return UNSOLVED
         if t == following:
-            keep_batch(state, env, indexed, t, mark, kept, kept_p)
+            keep_batch(state, env, indexed, t, mark, measured, distributions)
             mark += 1
             following = marks[mark] if mark < marks.size else NEVER
     state.tally[0, LANES * MARK] = mark

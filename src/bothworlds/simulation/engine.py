@@ -8,7 +8,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
 from bothworlds.environments.base import add_to_totals, benchmark, cost_of, loss_of, prepare, watches
-from bothworlds.environments.delay import DelayParameters, Queue, due_now, enqueue, read
+from bothworlds.environments.delay import DelayParameters, Queue, due_now, enqueue, read_slot
 from bothworlds.policies.base import (
     before_draw,
     distribution,
@@ -31,7 +31,7 @@ N_TALLY = 5
 
 # what is kept at a checkpoint
 REGRET, CLEAN_REGRET, LOSS = range(3)
-N_KEPT = 3
+N_MEASURED = 3
 
 
 class Record(NamedTuple):
@@ -93,13 +93,13 @@ def play_block(
     tally: FloatArray,
     p: FloatArray,
     awake: FloatArray,
-    kept: FloatArray,
-    kept_p: FloatArray,
+    measured: FloatArray,
+    distributions: FloatArray,
     record: Record,
 ) -> tuple[int, int, float]:
     """Play rounds before+1, before+2, …; return (how it ended, the round, the loss that ended it).
 
-    At a mark, ``kept`` gets regret and losses, and ``kept_p``, unless it has no rows, the distribution.
+    At a mark, ``measured`` gets regret and losses; ``distributions``, unless without rows, the distribution.
     """
     traced = record.arms.size > 0
     mark = int(tally[MARK])
@@ -135,16 +135,16 @@ def play_block(
         learning = delay.longest == 0 or slot >= 0
         while learning:  # once, or for every observation that is due: so the learning is compiled once
             if slot >= 0:
-                shown, loss, weight, memo, slot = read(queue, slot)
+                shown, loss, weight, memo, slot = read_slot(queue, slot)
                 tally[OUTSTANDING] -= 1.0
             learn(params, state, shown, loss, weight, memo)
             if step(params, state) == FAILED:
                 return UNSOLVED, t, loss
             learning = slot >= 0
         if t == following:
-            keep(env, world, t, tally, kept[mark])
-            if mark < kept_p.shape[0]:
-                distribution(params, state, kept_p[mark])
+            keep(env, world, t, tally, measured[mark])
+            if mark < distributions.shape[0]:
+                distribution(params, state, distributions[mark])
             mark += 1
             tally[MARK] = mark
             following = marks[mark] if mark < marks.size else NEVER

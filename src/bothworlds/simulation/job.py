@@ -22,7 +22,7 @@ from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
     BAD_LOSS,
     COMPLETE,
-    N_KEPT,
+    N_MEASURED,
     N_TALLY,
     UNSOLVED,
     Record,
@@ -44,8 +44,8 @@ POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 class Outcome(NamedTuple):
     """What one replication of one policy leaves behind."""
 
-    kept: FloatArray
-    kept_p: FloatArray
+    measured: FloatArray
+    distributions: FloatArray
     record: Record | None
 
 
@@ -56,7 +56,7 @@ class Job:
     policy: Policy
     environment: Environment
     horizon: int
-    told: int | None
+    known_horizon: int | None
     seed: int
     replication: int
     marks: IntArray
@@ -69,16 +69,18 @@ class Job:
         """What ``run`` needs compiled: the entry, and arguments of the right types."""
         n = self.environment.n_arms
         return play_block, tuple(
-            self.arguments(np.empty((0, N_KEPT)), np.empty((0, n)), no_record(n)).values()
+            self.arguments(np.empty((0, N_MEASURED)), np.empty((0, n)), no_record(n)).values()
         )
 
     def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
-        kept = np.full((self.marks.size, N_KEPT), np.nan)
-        kept_p = np.full((self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan)
+        measured = np.full((self.marks.size, N_MEASURED), np.nan)
+        distributions = np.full(
+            (self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan
+        )
         record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
         randoms = self.randoms()
-        arguments = self.arguments(kept, kept_p, record)
+        arguments = self.arguments(measured, distributions, record)
         for before in range(0, self.horizon, self.block):
             if stop.is_set():
                 break
@@ -95,12 +97,12 @@ class Job:
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
             progress.advance(rounds)
-        return [Outcome(kept, kept_p, record if self.trace else None)]
+        return [Outcome(measured, distributions, record if self.trace else None)]
 
-    def arguments(self, kept: FloatArray, kept_p: FloatArray, record: Record) -> dict[str, Any]:
+    def arguments(self, measured: FloatArray, distributions: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
         n = self.environment.n_arms
-        params = self.policy.resolve(n, self.told)
+        params = self.policy.resolve(n, self.known_horizon)
         env = self.environment.parameters(self.horizon)
         delay = self.environment.delay(self.horizon)
         return {
@@ -117,8 +119,8 @@ class Job:
             "tally": np.zeros(N_TALLY),
             "p": np.empty(n),
             "awake": ALL_AWAKE,
-            "kept": kept,
-            "kept_p": kept_p,
+            "measured": measured,
+            "distributions": distributions,
             "record": record,
         }
 
@@ -186,7 +188,8 @@ class BatchJob:
                 return [outcome for one in self.singles for outcome in one.run(stop, progress)]
             progress.advance(count * rounds)
             done += count * rounds
-        return [Outcome(*kept, None) for kept in zip(arguments["kept"], arguments["kept_p"], strict=True)]
+        pairs = zip(arguments["measured"], arguments["distributions"], strict=True)
+        return [Outcome(*pair, None) for pair in pairs]
 
     @property
     def lanes(self) -> int:
@@ -197,7 +200,7 @@ class BatchJob:
         """Everything the kernel wants, with empty blocks of uniforms."""
         job, count = self.singles[0], len(self.singles)
         n = job.environment.n_arms
-        params = job.policy.resolve(n, job.told)
+        params = job.policy.resolve(n, job.known_horizon)
         env = job.environment.parameters(job.horizon)
         worlds = tuple(open_world(env) for _ in range(self.lanes))
         return {
@@ -209,8 +212,8 @@ class BatchJob:
             "world_uniforms": np.empty((self.lanes, 0, job.columns)),
             "before": 0,
             "marks": job.marks,
-            "kept": np.full((count, n_marks, N_KEPT), np.nan),
-            "kept_p": np.full((count, n_marks if job.probabilities else 0, n), np.nan),
+            "measured": np.full((count, n_marks, N_MEASURED), np.nan),
+            "distributions": np.full((count, n_marks if job.probabilities else 0, n), np.nan),
         }
 
 
@@ -232,11 +235,22 @@ def make_jobs(
 
     ``marks`` are the checkpoints; the first ``distributions`` replications keep their distributions at them.
     """
-    told = horizon if tell_horizon else None
-    rounds = block_of(environment, block, policy, told)
+    known_horizon = horizon if tell_horizon else None
+    rounds = block_of(environment, block, policy, known_horizon)
     jobs = group(
         [
-            Job(policy, environment, horizon, told, seed, number, marks, trace, k < distributions, rounds)
+            Job(
+                policy,
+                environment,
+                horizon,
+                known_horizon,
+                seed,
+                number,
+                marks,
+                trace,
+                k < distributions,
+                rounds,
+            )
             for k, number in enumerate(replications)
         ],
         threads,
@@ -254,7 +268,7 @@ def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
     simple = not (job.trace or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest)
     if not simple or len(jobs) < LANES:
         return list(jobs)
-    params = job.policy.resolve(world.n_arms, job.told)
+    params = job.policy.resolve(world.n_arms, job.known_horizon)
     if not fit(params, world.parameters(job.horizon)):
         return list(jobs)
     last = len(jobs) - (len(jobs) % LANES == 1)  # one that is left over is played sooner alone
@@ -262,7 +276,7 @@ def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
     return [*(BatchJob(jobs[i : min(i + count, last)]) for i in range(0, last, count)), *jobs[last:]]
 
 
-def block_of(environment: Environment, block: int | None, policy: Policy, told: int | None) -> int:
+def block_of(environment: Environment, block: int | None, policy: Policy, known_horizon: int | None) -> int:
     """Rounds per call of the kernel."""
     n_arms = environment.n_arms
     if block is not None:
@@ -270,13 +284,13 @@ def block_of(environment: Environment, block: int | None, policy: Policy, told: 
     if environment.made_in_blocks:
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
         return max(16, min(BLOCK, PYTHON_WORK // n_arms))
-    touched_arms = getattr(policy.resolve(n_arms, told), "touched_arms", n_arms)
+    touched_arms = getattr(policy.resolve(n_arms, known_horizon), "touched_arms", n_arms)
     return block or max(16, min(BLOCK, WORK // touched_arms))
 
 
-def check_pair(policy: Policy, environment: Environment, told: int | None) -> None:
+def check_pair(policy: Policy, environment: Environment, known_horizon: int | None) -> None:
     """Refuse a policy that cannot play in the environment, with the horizon it is told."""
-    policy.resolve(environment.n_arms, told)
+    policy.resolve(environment.n_arms, known_horizon)
     if policy.decoupled and not environment.shows_any_arm:
         raise InvalidArgumentError(
             "policy", policy, "one that observes the arm it plays: Logged data shows no other"

@@ -41,29 +41,29 @@ class Run:
     horizon: int
     seed: int
     checkpoints: IntArray
-    kept: FloatArray
+    measured: FloatArray
     traces: tuple[tuple[Trace, ...], ...] = ()
     probabilities: FloatArray | None = None
 
     @property
     def regret(self) -> FloatArray:
         """Policies × replications × checkpoints."""
-        return self.kept[..., REGRET]
+        return self.measured[..., REGRET]
 
     @property
     def clean_regret(self) -> FloatArray:
         """Policies × replications × checkpoints, without the corruption."""
-        return self.kept[..., CLEAN_REGRET]
+        return self.measured[..., CLEAN_REGRET]
 
     @property
     def losses(self) -> FloatArray:
         """Policies × replications × checkpoints."""
-        return self.kept[..., LOSS]
+        return self.measured[..., LOSS]
 
     @property
     def replications(self) -> int:
         """How many independent runs of each policy."""
-        return int(self.kept.shape[1])
+        return int(self.measured.shape[1])
 
     def summary(self) -> list[tuple[str, float, float, float, float]]:
         """Label, mean final regret, two standard errors, median and largest, best policy first.

@@ -18,7 +18,7 @@ from bothworlds._words import short
 from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, require_policy
-from bothworlds.simulation.engine import N_KEPT, Record
+from bothworlds.simulation.engine import N_MEASURED, Record
 from bothworlds.simulation.job import BatchJob, Job, Outcome, check_fit, make_jobs
 from bothworlds.simulation.result import Run
 from bothworlds.simulation.trace import Trace
@@ -75,7 +75,7 @@ def simulate(
         Rounds between two looks at the clock; memory does not depend on the horizon, only on this. By
         default a number that takes well under a second.
     tell_horizon:
-        Whether policies are told the horizon. If not, they play as ``Bandit`` does without one.
+        Whether policies are known_horizon the horizon. If not, they play as ``Bandit`` does without one.
 
     Returns
     -------
@@ -102,8 +102,14 @@ def simulate(
     marks = _marks(checkpoints, horizon)
     how: dict[str, Any] = {"horizon": horizon, "tell_horizon": tell_horizon}
     check_fit(list(labeled.values()), environment, replications=repeats, trace=trace, **how)
-    kept_p = repeats if probabilities else 0
-    how |= {"seed": seed, "replications": numbers, "marks": marks, "trace": trace, "distributions": kept_p}
+    distributions = repeats if probabilities else 0
+    how |= {
+        "seed": seed,
+        "replications": numbers,
+        "marks": marks,
+        "trace": trace,
+        "distributions": distributions,
+    }
     todo = [
         job
         for policy in labeled.values()
@@ -126,9 +132,9 @@ def simulate(
         horizon,
         seed,
         marks,
-        np.array([result.kept for result in results]).reshape(*shape, N_KEPT),
+        np.array([result.measured for result in results]).reshape(*shape, N_MEASURED),
         tuple(tuple(traces[i : i + repeats]) for i in range(0, len(traces), repeats)),
-        np.array([result.kept_p for result in results]).reshape(*shape, environment.n_arms)
+        np.array([result.distributions for result in results]).reshape(*shape, environment.n_arms)
         if probabilities
         else None,
     )
@@ -207,11 +213,11 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
     return marks
 
 
-def _trace(policy: Policy, n_arms: int, told: int | None, record: Record) -> Trace:
+def _trace(policy: Policy, n_arms: int, known_horizon: int | None, record: Record) -> Trace:
     return Trace(
         policy,
         n_arms,
-        told,
+        known_horizon,
         record.observed,
         record.losses,
         record.p,

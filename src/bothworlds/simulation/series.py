@@ -20,7 +20,7 @@ from bothworlds.simulation.job import BatchJob, Job, check_fit, group, make_jobs
 class Series(NamedTuple):
     """Replications × checkpoints × what is kept; the distributions of the first one; seconds of work."""
 
-    kept: FloatArray
+    measured: FloatArray
     probabilities: FloatArray | None
     seconds: float
 
@@ -69,8 +69,8 @@ def play_series(
         if stop.is_set():
             raise CancelledError
     seconds = time.thread_time() - began
-    kept = np.array([outcome.kept for outcome in outcomes])
-    return Series(kept, outcomes[0].kept_p if probabilities else None, seconds)
+    measured = np.array([outcome.measured for outcome in outcomes])
+    return Series(measured, outcomes[0].distributions if probabilities else None, seconds)
 
 
 def kernels_of(policy: Policy, environment: Environment, horizon: int) -> tuple[tuple[Any, ...], bool]:

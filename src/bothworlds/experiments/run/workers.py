@@ -102,7 +102,7 @@ def play_task(task: Task, stop: threading.Event | None = None) -> bytes:
             probabilities=first,
             stop=stop,
         )
-        played.append(chunk.PlayedBatch(batch, marks, series.kept, series.probabilities, series.seconds))
+        played.append(chunk.PlayedBatch(batch, marks, series.measured, series.probabilities, series.seconds))
     return chunk.encode(task.number, task.fingerprint, played, provenance.host())
 
 

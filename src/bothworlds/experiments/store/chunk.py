@@ -36,7 +36,7 @@ class PlayedBatch(NamedTuple):
 
     batch: Batch
     marks: IntArray
-    kept: FloatArray
+    measured: FloatArray
     probabilities: FloatArray | None  # of replication 0
     seconds: float
 
@@ -82,15 +82,15 @@ def _table(played: PlayedBatch) -> pa.Table:
     first, stop = played.batch.first, played.batch.stop
     marks, repeats = played.marks, stop - first
     rows = repeats * marks.size
-    regret = played.kept[..., REGRET].reshape(rows)
-    clean = played.kept[..., CLEAN_REGRET].reshape(rows)
+    regret = played.measured[..., REGRET].reshape(rows)
+    clean = played.measured[..., CLEAN_REGRET].reshape(rows)
     columns = [
         pa.array(np.full(rows, played.batch.cell, dtype=np.int32)),
         pa.array(np.repeat(np.arange(first, stop, dtype=np.int32), marks.size)),
         pa.array(np.tile(marks, repeats)),
         pa.array(regret),
         pa.array(clean, mask=(clean == regret) | np.isnan(regret)),
-        pa.array(played.kept[..., LOSS].reshape(rows)),
+        pa.array(played.measured[..., LOSS].reshape(rows)),
         _lists(played.probabilities, rows),
     ]
     return pa.Table.from_arrays(columns, schema=SCHEMA)

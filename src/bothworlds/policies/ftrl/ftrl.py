@@ -15,7 +15,7 @@ from bothworlds.policies.ftrl.many import with_many_arms
 from bothworlds.policies.ftrl.predictions import OptimisticParameters, Predictions
 from bothworlds.policies.ftrl.rates import PaperRates, Rates, same_for_all
 from bothworlds.simplex.regularizers import Constants, Regularizer
-from bothworlds.simplex.steps import choose
+from bothworlds.simplex.steps import choose_step
 
 PRESETS = ("paper", "printed", "light")
 
@@ -148,7 +148,7 @@ class FTRL(Policy, name="ftrl"):
         if rates is None:
             log_barrier, rates = self._paper(n_arms, horizon)
         regularizer, rate = self.regularizer.parameters(), rates.parameters(n_arms, horizon)
-        step = choose(regularizer, log_barrier, same_for_all(rate), n_arms)
+        step = choose_step(regularizer, log_barrier, same_for_all(rate), n_arms)
         ftrl = FTRLParameters(regularizer, self.estimator.parameters(), rate, log_barrier, n_arms, step)
         return ftrl if self.predictions is None else OptimisticParameters(ftrl, self.predictions.parameters())
 

@@ -86,7 +86,7 @@ def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> int:
     )
     for i in range(1, n):
         if state.rates[i] != state.rates[0]:
-            return solve(params, state, SEVERAL, 0.0, 0.0)
+            return update_p(params, state, SEVERAL, 0.0, 0.0)
     return CONVERGED  # equal arms: uniform, and the multiplier is exact
 
 
@@ -135,11 +135,11 @@ def _(params: FTRLParameters, state: FTRLState) -> int:
         scalars[EPOCH] += 1.0
         return restart(params, state, horizon)
     moved = int(scalars[MOVED]) if learned == 1.0 and moves_one(params.estimator) else SEVERAL
-    return solve(params, state, moved, scalars[BEFORE], drift)
+    return update_p(params, state, moved, scalars[BEFORE], drift)
 
 
 @kernel(inline=True)
-def solve(params: FTRLParameters, state: FTRLState, moved: int, before: float, drift: float) -> int:
+def update_p(params: FTRLParameters, state: FTRLState, moved: int, before: float, drift: float) -> int:
     """Bring ``p`` up to date with ``losses`` and ``rates``; return the status of the solver.
 
     ``moved``, ``before`` and ``drift`` say what has changed, as they do for ``advance`` of simplex/steps.

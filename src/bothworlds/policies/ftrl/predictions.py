@@ -30,7 +30,7 @@ from bothworlds.policies.base import (
     step,
     weight_of,
 )
-from bothworlds.policies.ftrl.kernel import FTRLParameters, solve
+from bothworlds.policies.ftrl.kernel import FTRLParameters, update_p
 from bothworlds.policies.ftrl.state import EPOCH, LEARNED, FTRLState
 from bothworlds.simplex.steps import SEVERAL
 
@@ -94,15 +94,15 @@ class OptimisticState(NamedTuple):
 def _(params: OptimisticParameters) -> OptimisticState:
     n = params.ftrl.n_arms
     state = OptimisticState(init(params.ftrl), np.full(n, 0.5), np.zeros(n))
-    begin(params, state)
+    begin_segment(params, state)
     return state
 
 
 @kernel
-def begin(params: OptimisticParameters, state: OptimisticState) -> int:
+def begin_segment(params: OptimisticParameters, state: OptimisticState) -> int:
     """The first round after a (re)start, when Σℓ̂ = 0."""
     copy(state.predictions, state.ftrl.losses)
-    return solve(params.ftrl, state.ftrl, SEVERAL, 0.0, 0.0)
+    return update_p(params.ftrl, state.ftrl, SEVERAL, 0.0, 0.0)
 
 
 @act.register(OptimisticParameters)
@@ -141,11 +141,11 @@ def _(
 def _(params: OptimisticParameters, state: OptimisticState) -> int:
     ftrl = state.ftrl
     if ftrl.scalars[LEARNED] == 0.0:
-        return solve(params.ftrl, ftrl, SEVERAL, 0.0, 0.0)  # an outdated loss has moved its prediction
+        return update_p(params.ftrl, ftrl, SEVERAL, 0.0, 0.0)  # an outdated loss has moved its prediction
     epoch = ftrl.scalars[EPOCH]
     status = step(params.ftrl, ftrl)
     if ftrl.scalars[EPOCH] != epoch:
-        return begin(params, state)
+        return begin_segment(params, state)
     return status
 
 

@@ -1,4 +1,4 @@
-"""Steps of a policy from round to round; ``choose`` knows which kernel serves which problem."""
+"""Steps of a policy from round to round; ``choose_step`` knows which kernel serves which problem."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bothworlds.simplex.steps.log_barrier import LogBarrierStep
 from bothworlds.simplex.steps.root_tsallis import HalfTsallisStep, TwoThirdsTsallisStep
 
 
-def choose(regularizer: Any, log_barrier: float, one_rate_for_all: bool, n_arms: int) -> Any:
+def choose_step(regularizer: Any, log_barrier: float, one_rate_for_all: bool, n_arms: int) -> Any:
     """The fastest kernel for a regularizer's parameters, an extra barrier, and rates of this kind."""
     if n_arms == 1:
         return GeneralStep()  # which knows without a search
@@ -60,6 +60,6 @@ __all__ = [
     "TwoThirdsTsallisStep",
     "advance",
     "carries",
-    "choose",
+    "choose_step",
     "one_rate",
 ]

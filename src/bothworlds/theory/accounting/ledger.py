@@ -163,7 +163,7 @@ def read_growths(
 
 
 @kernel
-def choose(params: Any, state: Any, p: FloatArray, choice: int, uniforms: FloatArray) -> int:
+def choose_arm(params: Any, state: Any, p: FloatArray, choice: int, uniforms: FloatArray) -> int:
     """The arm itself, or the one that DRAWN, RAREST or LIKELIEST comes to."""
     if choice >= 0:
         return choice
@@ -214,7 +214,7 @@ def keep_ledger(
         factor = rate_increments(ftrl.rate, inner, increments)
         fill_heights(phi, rows, now.p, now.every)
         fill_heights(phi, rows, now.q, now.optimal)
-        arm = choose(params, state, inner.p, arms[t], uniforms[min(t, uniforms.shape[0] - 1)])
+        arm = choose_arm(params, state, inner.p, arms[t], uniforms[min(t, uniforms.shape[0] - 1)])
         arms[t] = arm
         loss = losses[t, min(arm, losses.shape[1] - 1)]
         weight, epoch = weight_of(params, state, arm), scalars[EPOCH]

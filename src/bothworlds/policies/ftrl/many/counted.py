@@ -46,7 +46,7 @@ class CountedParameters(NamedTuple):
 
 
 @kernel
-def begin(params: CountedParameters, state: ManyArmsState, horizon: float) -> None:
+def begin_segment(params: CountedParameters, state: ManyArmsState, horizon: float) -> None:
     """All arms, which stand in a row, are equal."""
     state.scalars[ROUND] = 1.0
     state.scalars[SCALE] = 1.0
@@ -57,7 +57,7 @@ def begin(params: CountedParameters, state: ManyArmsState, horizon: float) -> No
 @init.register(CountedParameters)
 def _(params: CountedParameters) -> ManyArmsState:
     state = empty_state(params.n_arms)
-    begin(params, state, params.horizon)
+    begin_segment(params, state, params.horizon)
     return state
 
 
@@ -108,7 +108,7 @@ def _(params: CountedParameters, state: ManyArmsState) -> int:
     if params.restarts and scalars[ROUND] > horizon:
         scalars[EPOCH] += 1.0
         line_up(params.n_arms, state.arms, state.members)
-        begin(params, state, horizon * horizon)
+        begin_segment(params, state, horizon * horizon)
         return CONVERGED
     return search(params, state, moved)
 
