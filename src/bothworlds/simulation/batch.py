@@ -324,9 +324,9 @@ def play_batch(
 ) -> int:
     """Play rounds before+1, before+2, … of the replications in ``state``; return how it ended.
 
-    Uniforms, ``measured`` and ``distributions`` are those of ``play_block`` with one more, first, index; the last
-    two only have those replications that are asked for. ``worlds`` are always ``MOST``, used or not: their
-    number is part of their type, and one kernel is to serve all.
+    Uniforms, ``measured`` and ``distributions`` are those of ``play_block`` with one more, first, index; the
+    last two only have those replications that are asked for. ``worlds`` are always ``MOST``, used or not:
+    their number is part of their type, and one kernel is to serve all.
     """
     indexed = indexable(worlds)
     fours = state.p.shape[0]
