@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bothworlds.policies.base import ALL_AWAKE, init, pull_once, read_distribution, update_once
+from bothworlds.policies.base import init, pull_once, read_distribution, update_once
 
 
 def bernoulli(means, rounds, seed=0):
@@ -22,7 +22,7 @@ class Player:
         self.state = init(self.params)
         self.n_arms = n_arms
         self._uniforms = np.zeros(policy.draws)
-        self._pull = pull_once.bind(self.params, self.state, self._uniforms, 0, ALL_AWAKE)
+        self._pull = pull_once.bind(self.params, self.state, self._uniforms, 0)
         self._update = update_once.bind(self.params, self.state, 0, 0.0, 1.0, 0.0)
 
     @property
@@ -33,7 +33,8 @@ class Player:
 
     def act(self, uniforms):
         self._uniforms[:] = uniforms
-        return self._pull(self.params, self.state, self._uniforms, 0, ALL_AWAKE)
+        arm, shown, _, weight, memo = self._pull(self.params, self.state, self._uniforms, 0)
+        return arm, shown, weight, memo
 
     def update(self, shown, loss, weight, memo):
         return self._update(self.params, self.state, shown, loss, weight, memo)

@@ -25,7 +25,6 @@ from bothworlds.errors import (
     UnknownPullError,
 )
 from bothworlds.policies.base import (
-    ALL_AWAKE,
     Policy,
     init,
     pull_once,
@@ -138,8 +137,7 @@ class Bandit:
         """What is not part of the state: lock, buffer, compiled kernels."""
         self._lock = threading.RLock()
         self._uniforms = np.empty(self._policy.draws)
-        self._decoupled = self._policy.decoupled
-        self._act = pull_once.bind(self._params, self._state, self._uniforms, 0, ALL_AWAKE)
+        self._act = pull_once.bind(self._params, self._state, self._uniforms, 0)
         self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0.0)
 
     # --- the loop: pull, update ---------------------------------------------------------------------
@@ -148,13 +146,11 @@ class Bandit:
         """Draw the next arm."""
         with self._lock:
             self._random.random(out=self._uniforms)
-            arm, shown, weight, memo = self._act(
-                self._params, self._state, self._uniforms, len(self._open), ALL_AWAKE
+            arm, shown, probability, weight, memo = self._act(
+                self._params, self._state, self._uniforms, len(self._open)
             )
-            probability = weight
-            if self._decoupled or math.isnan(weight):  # another arm's, or one that is dear to compute
-                probability = self._distribution()[arm]
-                weight = weight if self._decoupled else probability
+            if math.isnan(probability):  # dear to compute, and not needed to learn
+                probability = weight = self._distribution()[arm]
             self._rounds = number = self._rounds + 1
             pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._id)
             self._open[number] = _Open(pull, arm, shown, weight, memo)
@@ -378,7 +374,7 @@ class Bandit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            private = {"_lock", "_uniforms", "_decoupled", "_act", "_learn"}
+            private = {"_lock", "_uniforms", "_act", "_learn"}
             kept = {name: value for name, value in self.__dict__.items() if name not in private}
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {

@@ -34,7 +34,6 @@ from bothworlds.environments.base import watches
 from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.policies import FTRL, Policy, TsallisINF
 from bothworlds.policies.base import (
-    ALL_AWAKE,
     act_among,
     before_draw,
     draws_from_its_p,
@@ -170,7 +169,10 @@ def policy_has_honest_weights(case: PolicyCase) -> None:
             _require(abs(total - 1.0) <= 1e-9, policy, f"{what}, which sums to {total}, not to 1")
             same = policy.decoupled or np.allclose(weights, p, rtol=1e-9, atol=1e-300)
             _require(same, policy, f"{what}, distribution {p}: they must agree (or set decoupled = True)")
-        arm, shown, weight, memo = pull_once(params, state, random.random(policy.draws), 0, ALL_AWAKE)
+        arm, shown, probability, weight, memo = pull_once(params, state, random.random(policy.draws), 0)
+        honest = math.isnan(probability) or math.isclose(probability, p[arm], rel_tol=1e-9)
+        told = f"probability_of says {probability} of arm {arm}, distribution {p[arm]}: register it"
+        _require(honest, policy, told)
         _require(policy.decoupled or shown == arm, policy, "it shows another arm: set decoupled = True")
         update_once(params, state, shown, float(_losses(random, n, False)[shown]), weight, memo)
 
@@ -183,11 +185,11 @@ def policy_draws_from_its_distribution(case: PolicyCase) -> None:
     random, p, count = np.random.default_rng(5), np.empty(n), 4000
     for rounds in (0, 60):
         for uniforms in random.random((rounds, policy.draws)):
-            _, shown, weight, memo = pull_once(params, state, uniforms, 0, ALL_AWAKE)
+            _, shown, _, weight, memo = pull_once(params, state, uniforms, 0)
             update_once(params, state, shown, float(_losses(random, n, True)[shown]), weight, memo)
         read_distribution(params, state, p)
         uniforms = random.random((count, policy.draws))
-        drawn = np.array([pull_once(params, state, row, 0, ALL_AWAKE)[:2] for row in uniforms])
+        drawn = np.array([pull_once(params, state, row, 0)[:2] for row in uniforms])
         weights = np.array([weight_of(params, state, arm) for arm in range(n)])
         for arms, expected in ((drawn[:, 0], p), (drawn[:, 1], weights)):
             if np.isnan(expected).any():
@@ -281,14 +283,14 @@ def policy_compiles_to_its_source(case: PolicyCase) -> None:
     random = np.random.default_rng(4)
     for t in range(1, 61):
         uniforms, loss = random.random(case.policy.draws), float(random.random())
-        one = pull_once(params, states[0], uniforms, 0, ALL_AWAKE)
-        other = pull_once.py_func(params, states[1], uniforms, 0, ALL_AWAKE)
+        one = pull_once(params, states[0], uniforms, 0)
+        other = pull_once.py_func(params, states[1], uniforms, 0)
         same = one[:2] == other[:2] and np.allclose(one[2:], other[2:], rtol=1e-11, equal_nan=True)
         told = f"in round {t} the compiled kernels draw {one}, the Python source {other}"
-        _require(same, case.policy, f"{told} (arm, arm shown, weight, memo)")
+        _require(same, case.policy, f"{told} (arm, arm shown, their probabilities, memo)")
         statuses = (
-            update_once(params, states[0], one[1], loss, *one[2:]),
-            update_once.py_func(params, states[1], other[1], loss, *other[2:]),
+            update_once(params, states[0], one[1], loss, *one[3:]),
+            update_once.py_func(params, states[1], other[1], loss, *other[3:]),
         )
         _require(statuses == (0, 0), case.policy, f"step must return 0 in round {t}, got {statuses}")
 
@@ -313,7 +315,7 @@ def policy_keeps_its_memory(case: PolicyCase) -> None:
 
     def rounds() -> None:
         for row in uniforms:
-            _, shown, weight, memo = pull_once(params, state, row, 0, ALL_AWAKE)
+            _, shown, _, weight, memo = pull_once(params, state, row, 0)
             update_once(params, state, shown, 0.5, weight, memo)
 
     rounds()

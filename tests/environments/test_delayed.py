@@ -9,7 +9,7 @@ from scipy import stats
 import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.delay import empty_queue, sample_delay
-from bothworlds.policies.base import ALL_AWAKE, init, pull_once, read_distribution, update_once
+from bothworlds.policies.base import init, pull_once, read_distribution, update_once
 from oracle import worlds as oracle
 from worlds import TABLE, two_best, two_best_rows
 
@@ -41,7 +41,7 @@ def test_every_observation_arrives_once_when_due_oldest_first(world):
         for t in range(T):
             read_distribution(params, state, p)
             assert np.array_equal(trace.p[t], p)
-            arm, shown, weight, memo = pull_once(params, state, draws[t], 0, ALL_AWAKE)
+            arm, shown, _, weight, memo = pull_once(params, state, draws[t], 0)
             assert arm == trace.played[t]
             assert trace.losses[t] == losses[t, arm]
             delay = oracle.delay(world.law, world.mean, min(world.longest, T), delays[t])

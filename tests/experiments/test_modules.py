@@ -198,9 +198,9 @@ experiment.load_modules()
 experiment.load_modules()
 assert "pydantic" not in sys.modules  # a worker needs no parser
 policy = experiment.policies[0].build()
-from bothworlds.policies.base import ALL_AWAKE, init, pull_once
+from bothworlds.policies.base import init, pull_once
 params = policy.resolve(3, 100)
-drawn = pull_once(params, init(params), np.array([0.5]), 0, ALL_AWAKE)
+drawn = pull_once(params, init(params), np.array([0.5]), 0)
 stats = pull_once.compiled.stats
 print(json.dumps([type(policy).__name__, drawn[0], sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """

@@ -10,7 +10,7 @@ from scipy import stats
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.base import ALL_AWAKE, init, pull_once, update_once
+from bothworlds.policies.base import init, pull_once, update_once
 from oracle import corrupted as oracle
 from playing import drawn, drive, histories, regret_of_arms
 
@@ -158,7 +158,7 @@ def test_the_first_layer_has_its_law_over_replications():
     layers = []
     for replication in range(4000):
         uniforms = bw.rng.stream(1, 0, replication).random(1)
-        layers.append(int(pull_once.py_func(params, state, uniforms, 0, ALL_AWAKE)[3]))
+        layers.append(int(pull_once.py_func(params, state, uniforms, 0)[4]))
     counts = np.bincount(layers, minlength=10)
     expected = layer_probabilities(10) * 4000
     assert stats.chisquare(counts[:7], expected[:7] * counts[:7].sum() / expected[:7].sum()).pvalue > 1e-3

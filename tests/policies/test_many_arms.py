@@ -13,7 +13,6 @@ from scipy import stats
 
 import bothworlds as bw
 from bothworlds.policies.base import (
-    ALL_AWAKE,
     distribution,
     init,
     inspect,
@@ -273,12 +272,11 @@ def test_compiled_kernels_equal_their_python_source():
     for _ in range(200):
         uniforms, loss = rng.random(1), rng.random()
         drawn = [
-            f(params, s, uniforms, 0, ALL_AWAKE)
-            for f, s in zip((pull_once, pull_once.py_func), states, strict=True)
+            f(params, s, uniforms, 0) for f, s in zip((pull_once, pull_once.py_func), states, strict=True)
         ]
         assert drawn[0][:2] == drawn[1][:2]
         np.testing.assert_allclose(drawn[0][2:], drawn[1][2:], rtol=1e-11)
-        for f, s, (_, shown, weight, memo) in zip(
+        for f, s, (_, shown, _, weight, memo) in zip(
             (update_once, update_once.py_func), states, drawn, strict=True
         ):
             assert f(params, s, shown, loss, weight, memo) == 0

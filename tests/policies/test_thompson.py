@@ -10,7 +10,7 @@ from scipy import stats
 
 import bothworlds as bw
 from bothworlds._jit import entry
-from bothworlds.policies.base import ALL_AWAKE, init, pull_once, update_once
+from bothworlds.policies.base import init, pull_once, update_once
 from bothworlds.policies.beta import NODES, WEIGHTS, probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
 from bothworlds.variates import sample_beta
@@ -91,8 +91,8 @@ def test_arms_are_drawn_with_these_probabilities(ones, zeros):
     params = bw.Thompson().resolve(len(ones), None)
     state = posterior(params, ones, zeros)
     uniforms = np.random.default_rng(11).random((200_000, 1))
-    act = pull_once.bind(params, state, uniforms[0], 0, ALL_AWAKE)
-    counts = np.bincount([act(params, state, u, 0, ALL_AWAKE)[0] for u in uniforms], minlength=len(ones))
+    act = pull_once.bind(params, state, uniforms[0], 0)
+    counts = np.bincount([act(params, state, u, 0)[0] for u in uniforms], minlength=len(ones))
     assert stats.chisquare(counts, probabilities(ones, zeros) * 200_000).pvalue > 1e-3
 
 
@@ -113,7 +113,7 @@ def rounded(losses, seed=0):
     out = []
     for loss, uniform in zip(losses, np.random.default_rng(seed).random((len(losses), 1)), strict=True):
         before = state.ones[1]
-        *_, memo = pull_once(params, state, uniform, 0, ALL_AWAKE)
+        *_, memo = pull_once(params, state, uniform, 0)
         learn(params, state, 1, loss, 1.0, memo)
         out.append(state.ones[1] - before)
     return np.array(out)
@@ -229,7 +229,7 @@ def test_a_fractional_loss_has_the_same_law_in_every_round_and_replication():
     for replication in range(2000):
         state = init(params)
         for uniforms in bw.rng.stream(3, 0, replication).random((rounds, 1)):
-            _, _, _, memo = pull_once.py_func(params, state, uniforms, 0, ALL_AWAKE)
+            *_, memo = pull_once.py_func(params, state, uniforms, 0)
             update_once.py_func(params, state, 0, 0.3, 1.0, memo)
         counts.append(int(state.ones[0] - 1))
     expected = stats.binom(rounds, 0.3).pmf(np.arange(rounds + 1)) * 2000

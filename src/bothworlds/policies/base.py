@@ -121,6 +121,12 @@ def observe(params: Any, state: Any, arm: int, uniforms: FloatArray) -> int:
 
 
 @generic
+def probability_of(params: Any, state: Any, arm: int) -> float:
+    """The probability with which ``arm`` is played: that of being shown, unless the policy is decoupled."""
+    return weight_of(params, state, arm)
+
+
+@generic
 def memo_of(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
     """A number that ``learn`` wants back with the loss of ``arm``.
 
@@ -211,7 +217,7 @@ def find(p: FloatArray, target: float) -> int:
 
 @kernel(inline=True)
 def pull(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float, float]:
-    """The arm that is played, the arm that is shown, its weight, and the memo."""
+    """The arm that is played, the arm that is shown, the weight of that, and the memo."""
     arm = act(params, state, uniforms)
     shown = observe(params, state, arm, uniforms)
     return arm, shown, weight_of(params, state, shown), memo_of(params, state, shown, uniforms)
@@ -273,11 +279,12 @@ def _no(params: Any) -> bool:
 
 @entry
 def pull_once(
-    params: Any, state: Any, uniforms: FloatArray, outstanding: int, awake: FloatArray
-) -> tuple[int, int, float, float]:
-    """One draw, with what is known before it."""
-    before_draw(params, state, outstanding, awake)
-    return pull(params, state, uniforms)
+    params: Any, state: Any, uniforms: FloatArray, outstanding: int
+) -> tuple[int, int, float, float, float]:
+    """One draw: the arm that is played, the arm that is shown, their probabilities, and the memo."""
+    before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
+    arm, shown, weight, memo = pull(params, state, uniforms)
+    return arm, shown, probability_of(params, state, arm), weight, memo
 
 
 @entry

@@ -20,6 +20,7 @@ from bothworlds.policies.base import (
     learn,
     memo_of,
     observe,
+    probability_of,
     step,
     sum_of,
     weight_of,
@@ -159,19 +160,24 @@ def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> float:
     return float(state.explore[arm] / sum_of(state.explore))
 
 
+@probability_of.register(DecoupledParameters)
+def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> float:
+    return float(state.ftrl.p[arm])
+
+
 @memo_of.register(DecoupledParameters)
 def _(params: DecoupledParameters, state: DecoupledState, arm: int, uniforms: FloatArray) -> float:
     return memo_of(params.ftrl, state.ftrl, arm, uniforms)
 
 
-@learn.register(DecoupledParameters)
+@learn.register(DecoupledParameters, inline=True)
 def _(
     params: DecoupledParameters, state: DecoupledState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
     learn(params.ftrl, state.ftrl, arm, loss, weight, memo)
 
 
-@step.register(DecoupledParameters)
+@step.register(DecoupledParameters, inline=True)
 def _(params: DecoupledParameters, state: DecoupledState) -> int:
     status = step(params.ftrl, state.ftrl)
     explore(params.ftrl.step, state, params.power)

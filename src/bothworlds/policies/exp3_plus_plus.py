@@ -126,7 +126,7 @@ def mix(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> None:
 draws_from_its_p(EXP3PlusPlusParameters)
 
 
-@learn.register(EXP3PlusPlusParameters)
+@learn.register(EXP3PlusPlusParameters, inline=True)
 def _(
     params: EXP3PlusPlusParameters,
     state: EXP3PlusPlusState,
@@ -140,7 +140,7 @@ def _(
     learn(params.ftrl, state.ftrl, arm, loss, weight, memo)
 
 
-@step.register(EXP3PlusPlusParameters)
+@step.register(EXP3PlusPlusParameters, inline=True)
 def _(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> int:
     status = step(params.ftrl, state.ftrl)
     mix(params, state)

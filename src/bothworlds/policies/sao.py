@@ -127,7 +127,7 @@ def _(params: SAOParameters) -> SAOState:
     )
 
 
-@learn.register(SAOParameters)
+@learn.register(SAOParameters, inline=True)
 def _(params: SAOParameters, state: SAOState, arm: int, loss: float, weight: float, memo: float) -> None:
     scalars = state.scalars
     if memo != scalars[EPOCH]:
@@ -142,7 +142,7 @@ def _(params: SAOParameters, state: SAOState, arm: int, loss: float, weight: flo
     state.estimates[arm] += (1.0 - loss) / weight
 
 
-@step.register(SAOParameters)
+@step.register(SAOParameters, inline=True)
 def _(params: SAOParameters, state: SAOState) -> int:
     scalars = state.scalars
     if scalars[LEARNED] == 0.0:

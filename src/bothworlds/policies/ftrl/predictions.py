@@ -105,7 +105,7 @@ def begin_segment(params: OptimisticParameters, state: OptimisticState) -> int:
     return update_p(params.ftrl, state.ftrl, SEVERAL, 0.0, 0.0)
 
 
-@act.register(OptimisticParameters)
+@act.register(OptimisticParameters, inline=True)
 def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray) -> int:
     return act(params.ftrl, state.ftrl, uniforms)
 
@@ -120,7 +120,7 @@ def _(params: OptimisticParameters, state: OptimisticState, arm: int, uniforms: 
     return memo_of(params.ftrl, state.ftrl, arm, uniforms)
 
 
-@learn.register(OptimisticParameters)
+@learn.register(OptimisticParameters, inline=True)
 def _(
     params: OptimisticParameters, state: OptimisticState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
@@ -137,7 +137,7 @@ def _(
     learn(params.ftrl, ftrl, arm, error, weight, memo)
 
 
-@step.register(OptimisticParameters)
+@step.register(OptimisticParameters, inline=True)
 def _(params: OptimisticParameters, state: OptimisticState) -> int:
     ftrl = state.ftrl
     if ftrl.scalars[LEARNED] == 0.0:

@@ -124,7 +124,7 @@ def _(rate: CommonRateParameters, state: FTRLState) -> None:
     state.rates[:] = rate.theta
 
 
-@advance_rates.register(CommonRateParameters)
+@advance_rates.register(CommonRateParameters, inline=True)
 def _(rate: CommonRateParameters, state: FTRLState) -> float:
     if rate.growing:
         state.rates[0] = rate.theta * math.sqrt(1.0 + state.scalars[ROUND])
@@ -350,7 +350,7 @@ def _(rate: DeviationRateParameters, state: FTRLState) -> None:
     state.rates[:] = 2.0
 
 
-@note_error.register(DeviationRateParameters)
+@note_error.register(DeviationRateParameters, inline=True)
 def _(rate: DeviationRateParameters, state: FTRLState, arm: int, error: float) -> None:
     scale = 0.5 * error * error / max(1.0, math.log(state.scalars[HORIZON]))
     for i in range(state.p.size):
@@ -358,7 +358,7 @@ def _(rate: DeviationRateParameters, state: FTRLState, arm: int, error: float) -
         state.rates[i] += scale * deviation * deviation / state.rates[i]
 
 
-@advance_rates.register(DeviationRateParameters)
+@advance_rates.register(DeviationRateParameters, inline=True)
 def _(rate: DeviationRateParameters, state: FTRLState) -> float:
     horizon = state.scalars[HORIZON]
     if rate.restarts and state.scalars[ROUND] + 1.0 > horizon:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.base import ALL_AWAKE, Policy, init, pull_once, update_once, weight_of
+from bothworlds.policies.base import Policy, init, pull_once, update_once, weight_of
 from bothworlds.policies.ftrl.state import EPOCH, OFFSET
 from bothworlds.theory.accounting.ledger import ftrl_state_of
 from bothworlds.theory.verification.lemmas import Finding, rate_sum_ratio, within
@@ -160,6 +160,6 @@ def estimator_bias(policy: Policy, n_arms: int = 4, rounds: int = 12, seed: int 
             size += weight * np.abs(estimate)
         scale = np.maximum(np.maximum(size, losses), 1.0)
         worst = max(worst, float((np.abs(expected - losses) / scale).max()))
-        _, shown, weight, memo = pull_once.py_func(params, state, random.random(2), 0, ALL_AWAKE)
+        _, shown, _, weight, memo = pull_once.py_func(params, state, random.random(2), 0)
         update_once.py_func(params, state, shown, losses[shown], weight, memo)
     return Finding(-worst, rounds, math.nan)

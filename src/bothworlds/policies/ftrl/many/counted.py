@@ -85,7 +85,7 @@ def count_of(params: CountedParameters, state: ManyArmsState, arm: int) -> float
     return float(math.floor(ratio * ratio - 0.5))
 
 
-@learn.register(CountedParameters)
+@learn.register(CountedParameters, inline=True)
 def _(
     params: CountedParameters, state: ManyArmsState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
@@ -97,7 +97,7 @@ def _(
     state.scalars[MOVED] = arm
 
 
-@step.register(CountedParameters)
+@step.register(CountedParameters, inline=True)
 def _(params: CountedParameters, state: ManyArmsState) -> int:
     scalars = state.scalars
     moved, horizon = int(scalars[MOVED]), scalars[HORIZON]

@@ -6,7 +6,17 @@ import math
 from typing import NamedTuple
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import act, distribution, init, inspect, learn, observe, step, weight_of
+from bothworlds.policies.base import (
+    act,
+    distribution,
+    init,
+    inspect,
+    learn,
+    observe,
+    probability_of,
+    step,
+    weight_of,
+)
 from bothworlds.policies.ftrl.many.sample import pick
 from bothworlds.policies.ftrl.many.search import change, fill, search
 from bothworlds.policies.ftrl.many.series import sum_up
@@ -86,7 +96,12 @@ def _(params: ManyArmsParameters, state: ManyArmsState, arm: int) -> float:
     return whole_power(scalars[UNIT] / distance(state.arms, scalars, arm), params.explore) / total
 
 
-@learn.register(ManyArmsParameters)
+@probability_of.register(ManyArmsParameters)
+def _(params: ManyArmsParameters, state: ManyArmsState, arm: int) -> float:
+    return probability(params.power, state.arms, state.scalars, arm)
+
+
+@learn.register(ManyArmsParameters, inline=True)
 def _(
     params: ManyArmsParameters, state: ManyArmsState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
@@ -96,7 +111,7 @@ def _(
         change(params, state, arm, state.arms[PER_ARM * arm + LOSS] + loss / weight, 1.0)
 
 
-@step.register(ManyArmsParameters)
+@step.register(ManyArmsParameters, inline=True)
 def _(params: ManyArmsParameters, state: ManyArmsState) -> int:
     scalars = state.scalars
     scalars[ROUND] += 1.0
