@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 import json
 import math
 import pickle
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds import _jit, environments, policies
+from bothworlds import _jit, policies, rng
 from bothworlds._jit import FloatArray
 from bothworlds.bandit import Bandit
 from bothworlds.environments import Environment
@@ -48,7 +49,7 @@ from bothworlds.policies.base import (
 from bothworlds.simplex.regularizers import Hybrid, Regularizer, Shannon
 from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
 from bothworlds.simplex.solve import solve
-from bothworlds.simulation import Trace, replay, simulate
+from bothworlds.simulation import replay, simulate
 from bothworlds.theory import account
 
 __all__ = [
@@ -231,23 +232,24 @@ def policy_learns_only_from_feedback(case: PolicyCase) -> None:
 
 def policy_draws_replications_independently(case: PolicyCase) -> None:
     """Between replications, and between seeds, what is drawn is uncorrelated given the distributions."""
-    world = environments.Bernoulli(means=np.linspace(0.3, 0.7, case.n_arms).tolist())
-    how: dict[str, Any] = {"horizon": 100, "trace": True, "jobs": 1}
-    traces = [
-        trace
-        for seed in (1, 2)
-        for trace in simulate(case.policy, world, replications=8, seed=seed, **how).traces[0]
-    ]
-
-    def surprise(trace: Trace) -> FloatArray:
-        assert trace.played is not None
-        return np.eye(case.n_arms)[trace.played] - trace.p[:-1]
-
-    surprises = np.array([surprise(trace)[:, 0] for trace in traces])
-    variances = np.array([(trace.p[:-1, 0] * (1.0 - trace.p[:-1, 0])) for trace in traces])
-    pairs = np.triu_indices(len(traces), 1)
-    found = (surprises @ surprises.T)[pairs].sum()
-    expected = math.sqrt((variances @ variances.T)[pairs].sum())
+    rounds, n = 100, case.n_arms
+    params = case.policy.resolve(n, case.horizon)
+    surprises, variances = [], []
+    for seed, replication in itertools.product((1, 2), range(8)):
+        state, p = init(params), np.empty(n)
+        uniforms = rng.stream(seed, 0, replication).random((rounds, case.policy.draws))
+        world = rng.stream(seed, 1, replication)
+        surprise, variance = np.empty(rounds), np.empty(rounds)
+        for t in range(rounds):
+            read_distribution(params, state, p)
+            arm, shown, _, weight, memo = pull_once(params, state, uniforms[t], 0)
+            update_once(params, state, shown, float(_losses(world, n, False)[shown]), weight, memo)
+            surprise[t], variance[t] = (arm == 0) - p[0], p[0] * (1.0 - p[0])
+        surprises.append(surprise)
+        variances.append(variance)
+    pairs = np.triu_indices(len(surprises), 1)
+    found = (np.array(surprises) @ np.array(surprises).T)[pairs].sum()
+    expected = math.sqrt((np.array(variances) @ np.array(variances).T)[pairs].sum())
     told = f"draws of different replications are correlated: {found:.3g}, expected 0 ± {expected:.3g}"
     _require(abs(found) <= FAR_OUT * expected + 1e-9, case.policy, told)
 
