@@ -100,11 +100,14 @@ class _GenericFunction(Generic[P, R]):
 @overload
 def generic(default: Callable[P, R]) -> _GenericFunction[P, R]: ...
 @overload
-def generic(*, allocates: bool) -> Callable[[Callable[P, R]], _GenericFunction[P, R]]: ...
-def generic(default: Any = None, *, allocates: bool = False) -> Any:
+def generic(
+    *, allocates: bool = False, inline: bool = False
+) -> Callable[[Callable[P, R]], _GenericFunction[P, R]]: ...
+def generic(default: Any = None, *, allocates: bool = False, inline: bool = False) -> Any:
     """A kernel whose implementation is chosen by the type of its first argument.
 
-    ``allocates`` holds for all implementations; one alone can say so in ``register``.
+    ``allocates`` holds for all implementations; one alone can say so in ``register``. ``inline`` is for the
+    default: one that does nothing should cost nothing.
 
     >>> @generic
     ... def area(shape, scale):
@@ -118,9 +121,9 @@ def generic(default: Any = None, *, allocates: bool = False) -> Any:
     18.0
     """
     if default is None:
-        return functools.partial(generic, allocates=allocates)
+        return functools.partial(generic, allocates=allocates, inline=inline)
     implementations: dict[type, Callable[..., Any]] = {}
-    flags = {default: (allocates or outsider(default), False)}
+    flags = {default: (allocates or outsider(default), inline)}
 
     # A plain function, not an object with __call__: numba can only look up functions.
     @functools.wraps(default)
@@ -135,7 +138,8 @@ def generic(default: Any = None, *, allocates: bool = False) -> Any:
             _kernels.append((f"{default.__name__} of {kind.__name__}", implementation))
             if outsider(implementation):
                 outside.setdefault(kind, set()).add(Path(implementation.__code__.co_filename))
-            flags[implementation] = every or allocates or outsider(implementation), inline
+            memory = every or allocates or outsider(implementation)
+            flags[implementation] = memory, inline and not memory
             return implementation
 
         return decorate
@@ -150,8 +154,8 @@ def generic(default: Any = None, *, allocates: bool = False) -> Any:
 
     dispatch.register = register  # type: ignore[attr-defined]
     dispatch.implementations = implementations  # type: ignore[attr-defined]
-    for memory, inline in ((True, False), (False, False), (False, True)):
-        _pending.append((dispatch, with_flags((memory, inline)), {"_nrt": memory, "forceinline": inline}))
+    for memory, inlined in ((True, False), (False, False), (False, True)):
+        _pending.append((dispatch, with_flags((memory, inlined)), {"_nrt": memory, "forceinline": inlined}))
     return dispatch
 
 

@@ -103,18 +103,18 @@ def open_world(env: Any) -> Any:
     return totals_world(1)
 
 
-@generic
+@generic(inline=True)
 def watches(env: Any) -> bool:
     """Does ``prepare`` read the policy's distribution? It is only computed if so."""
     return False
 
 
-@generic
+@generic(inline=True)
 def prepare(env: Any, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:
     """Make up the losses of round t, before the draw; ``p`` is the policy's distribution where watched."""
 
 
-@generic
+@generic(inline=True)
 def add_to_totals(env: Any, world: Any) -> None:
     """After ``prepare``: add this round to the totals of every fixed arm, where the world has them."""
 
@@ -158,7 +158,7 @@ def _smallest_total(env: Any, world: Totals, t: int) -> tuple[float, float]:
     return float(smallest), float(smallest)
 
 
-@generic
+@generic(inline=True)
 def benchmark(env: Any, world: Any, t: int) -> tuple[float, float]:
     """The cost of the best fixed arm in rounds 1 … t, and that in the uncorrupted world."""
     return 0.0, 0.0

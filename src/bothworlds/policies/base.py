@@ -105,7 +105,7 @@ def distribution(params: Any, state: Any, out: FloatArray) -> None:
 # --- the kernels that some policies have ----------------------------------------------------------------
 
 
-@generic
+@generic(inline=True)
 def step(params: Any, state: Any) -> int:
     """End a round after its observations; return the status of the solver (0: converged).
 
@@ -114,19 +114,19 @@ def step(params: Any, state: Any) -> int:
     return CONVERGED
 
 
-@generic
+@generic(inline=True)
 def observe(params: Any, state: Any, arm: int, uniforms: FloatArray) -> int:
     """The arm whose loss is shown when ``arm`` is played: that arm, unless the policy is decoupled."""
     return arm
 
 
-@generic
+@generic(inline=True)
 def probability_of(params: Any, state: Any, arm: int) -> float:
     """The probability with which ``arm`` is played: that of being shown, unless the policy is decoupled."""
     return weight_of(params, state, arm)
 
 
-@generic
+@generic(inline=True)
 def memo_of(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
     """A number that ``learn`` wants back with the loss of ``arm``.
 
@@ -136,13 +136,13 @@ def memo_of(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
     return 0.0
 
 
-@generic
+@generic(inline=True)
 def weighs(params: Any) -> bool:
     """Does ``learn`` divide by the weight? If not, any history can be replayed, impossible arms included."""
     return True
 
 
-@generic
+@generic(inline=True)
 def before_draw(params: Any, state: Any, outstanding: int, awake: FloatArray) -> None:
     """Take note of what is known before a draw: the only kernel that may change a policy without feedback.
 

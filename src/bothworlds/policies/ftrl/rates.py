@@ -49,7 +49,7 @@ class ScaledRates(Rates):
         object.__setattr__(self, "theta", _check.number("theta", self.theta, above=0.0))
 
 
-@generic
+@generic(inline=True)
 def same_for_all(rate: Any) -> bool:
     """Does ``advance_rates`` only set ``rates[0]``, which is for all arms?"""
     return False
@@ -61,7 +61,7 @@ def begin_rates(rate: Any, state: FTRLState) -> None:
     raise NotImplementedError("rates must register begin_rates")
 
 
-@generic
+@generic(inline=True)
 def note_error(rate: Any, state: FTRLState, arm: int, error: float) -> None:
     """Take in the loss of an observed arm minus its prediction; p is that of the round played."""
 
