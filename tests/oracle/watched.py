@@ -1,4 +1,4 @@
-"""The watch over a policy, rule by rule: lists, logarithms, and everything computed anew when it is asked for.
+"""The watch over a policy, rule by rule: lists and logarithms, everything computed anew in every round.
 
 The policy inside is given: an object with ``p``, ``update(arm, loss, weight)`` and ``restart(total, count)``.
 """
@@ -85,7 +85,8 @@ class Watched:
         return self.total - min(self.estimates)
 
     def update(self, arm, loss, weight):
-        favorite = max(range(self.K), key=lambda i: self.base.p[i])
+        p = list(self.base.p)
+        favorite = p.index(max(p))
         baseline = (0.5 + self.total) / (1 + self.seen)
         for i in range(self.K):
             self.estimates[i] += baseline + ((loss - baseline) / weight if i == arm else 0.0)
@@ -125,8 +126,10 @@ class Watched:
             self.new_renewal()
             return
         highest = max(self.cusums, key=lambda cusum: cusum.S)
-        worse = highest.side == "worse"
-        if highest.S >= 2 + math.log(1 + self.t) + (self.q if worse else 0.0):
+        threshold = 2 + math.log(1 + self.t)
+        if highest.side == "worse":
+            threshold += self.q
+        if threshold <= highest.S:
             self.alarm(f, highest)
 
     def new_renewal(self):
@@ -223,8 +226,11 @@ class Watched:
             or trial["length"] > 400 * self.K + self.t
         ):
             verdict = "reject" if story < 0 and pooled < 0 else "unresolved"
-        if verdict is None:
-            return
+        if verdict is not None:
+            self.close(verdict, mf, cost)
+
+    def close(self, verdict, mf, cost):
+        f, before, n, s = (self.trial[key] for key in ("f", "before", "n", "s"))
         self.trial = None
         self.verdicts.append((self.seen, verdict))
         self.spent += max(0.0, cost)

@@ -16,7 +16,7 @@ from typing import Any
 
 from bothworlds._jit import kernel
 from bothworlds._simd import all_at_most, at_most, fill, least, load, most, pack, store
-from bothworlds.policies.base import distribution
+from bothworlds.policies.base import distribution, weight_of
 from bothworlds.policies.watched.state import (
     ALLOWANCE,
     DOUBT,
@@ -44,6 +44,7 @@ from bothworlds.policies.watched.state import (
     regret_so_far,
 )
 
+HALF = 0.5  # an arm with more probability than this is the favorite
 LEARN_FIRST = 30.0  # an arm's level is learned from so many losses before it is compared with anything
 SURE = 1.5  # bets are against the level plus so many standard errors: what is not known of it is no change
 STAKES = (0.1, 0.2, 0.4, 0.8)  # λσ: for changes of so many standard deviations
@@ -58,11 +59,9 @@ SHARE_OF_GAIN = 0.25  # of what the policy has won over the best fixed arm, tria
 def watch(params: WatchedParameters, state: WatchedState, arm: int, loss: float) -> None:
     """Take in a loss outside trials; may begin a trial."""
     scalars, counts, sums = state.scalars, state.counts, state.sums
-    distribution(params.policy, state.policy, state.p)
-    favorite = 0
-    for i in range(1, params.n_arms):
-        if state.p[i] > state.p[favorite]:
-            favorite = i
+    favorite = arm  # as in most rounds
+    if weight_of(params.policy, state.policy, arm) <= HALF:
+        favorite = favorite_of(params, state)
     if state.seen_in[arm] != scalars[RENEWAL]:
         settle(state, arm)
         state.seen_in[arm] = scalars[RENEWAL]
@@ -76,7 +75,9 @@ def watch(params: WatchedParameters, state: WatchedState, arm: int, loss: float)
     state.recent_counts[arm] += 1.0
     state.recent_sums[arm] += loss
     calm, alarmed = bet(state, n, sums[arm] / n, loss)
-    if calm or state.recent_counts[arm] > 2.0 * n + WAITING:
+    if calm:
+        scalars[RENEWAL] += 1.0
+    elif state.recent_counts[arm] > 2.0 * n + WAITING:
         renew(state)
     elif alarmed:
         answer(params, state, favorite)
@@ -109,6 +110,17 @@ def keep(state: WatchedState, at: int, wealths: Any, residual: float) -> None:
 
 
 @kernel
+def favorite_of(params: WatchedParameters, state: WatchedState) -> int:
+    """The arm with the largest probability."""
+    distribution(params.policy, state.policy, state.p)
+    favorite = 0
+    for i in range(1, params.n_arms):
+        if state.p[i] > state.p[favorite]:
+            favorite = i
+    return favorite
+
+
+@kernel(inline=True)
 def settle(state: WatchedState, arm: int) -> None:
     """What waits beside the level of an arm becomes part of it."""
     state.counts[arm] += state.recent_counts[arm]
@@ -119,7 +131,7 @@ def settle(state: WatchedState, arm: int) -> None:
 
 @kernel
 def renew(state: WatchedState) -> None:
-    """All CUSUMs at 0; what waits beside the levels is cleared."""
+    """Set all CUSUMs back to 0; what waits beside the levels is cleared."""
     state.scalars[RENEWAL] += 1.0
     for k in range(N_BETS):
         state.wealths[k] = 1.0

@@ -52,7 +52,7 @@ class WatchedState(NamedTuple):
     estimates: FloatArray
     """Σ (ℓ − ḡ)/w over the losses seen of each arm: what it would have lost, compared with ḡ."""
     p: FloatArray
-    """In a trial the distribution in force; else that of the policy inside at the last observation."""
+    """In a trial the distribution in force; else room to work in."""
     scalars: FloatArray
     """The single numbers below."""
 
