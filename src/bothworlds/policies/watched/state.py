@@ -17,7 +17,7 @@ class WatchedParameters(NamedTuple):
 
 
 class WatchedState(NamedTuple):
-    """The policy inside, and what the watch over it knows: a dozen numbers per arm."""
+    """The policy inside, and what the watch over it knows: eleven numbers per arm."""
 
     policy: Any
     """The state of the policy inside."""

@@ -97,7 +97,7 @@ class Watched(Policy, name="watched"):
 
     A restart forgets all but the mean of the trial's losses, for policies that use one. Feedback that was
     drawn before it and comes after it counts for the watch, not for the policy inside. The memo of the
-    policy inside must be a whole number below 2^32. Memory is twice that of the policy inside, and sixteen
+    policy inside must be a whole number below 2^32. Memory is twice that of the policy inside, and eleven
     numbers per arm.
 
     Examples
@@ -151,15 +151,29 @@ def _can_be_watched(kind: type[Policy]) -> bool:
 
 @init.register(WatchedParameters)
 def _(params: WatchedParameters) -> WatchedState:
-    per_arm = [np.zeros(params.n_arms) for _ in range(11)]
-    counts, sums, recent_counts, recent_sums, seen_in, *trial, estimates, p = per_arm
-    scalars = np.zeros(N_SCALARS)
-    scalars[GAP] = SHORT_GAP
-    scalars[LEFT] = scalars[FAVORITE] = NONE
-    bets = np.ones(N_BETS), np.zeros(N_BETS), np.zeros(N_BETS)
-    levels = counts, sums, recent_counts, recent_sums, seen_in
-    policy = init(params.policy), init(params.policy)
-    return WatchedState(*policy, *levels, *bets, *trial, estimates, p, scalars)
+    n = params.n_arms
+    state = WatchedState(
+        policy=init(params.policy),
+        fresh=init(params.policy),
+        counts=np.zeros(n),
+        sums=np.zeros(n),
+        recent_counts=np.zeros(n),
+        recent_sums=np.zeros(n),
+        seen_in=np.zeros(n),
+        wealths=np.ones(N_BETS),
+        run_counts=np.zeros(N_BETS),
+        run_sums=np.zeros(N_BETS),
+        trial_counts=np.zeros(n),
+        trial_sums=np.zeros(n),
+        shares=np.zeros(n),
+        before=np.zeros(n),
+        estimates=np.zeros(n),
+        p=np.zeros(n),
+        scalars=np.zeros(N_SCALARS),
+    )
+    state.scalars[GAP] = SHORT_GAP
+    state.scalars[LEFT] = state.scalars[FAVORITE] = NONE
+    return state
 
 
 @act.register(WatchedParameters, inline=True)
@@ -186,7 +200,7 @@ def _(params: WatchedParameters, state: WatchedState, out: FloatArray) -> None:
 
 @memo_of.register(WatchedParameters, inline=True)
 def _(params: WatchedParameters, state: WatchedState, arm: int, uniforms: FloatArray) -> float:
-    return EPOCH * state.scalars[RESTARTS] + memo_of(params.policy, state.policy, arm, uniforms)
+    return float(EPOCH * state.scalars[RESTARTS] + memo_of(params.policy, state.policy, arm, uniforms))
 
 
 @learn.register(WatchedParameters, inline=True)
