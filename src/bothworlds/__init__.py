@@ -40,6 +40,7 @@ from bothworlds.policies import (
     TsallisINF,
     TsallisINFOracle,
     Uniform,
+    Watched,
 )
 from bothworlds.policies.ftrl import estimators, predictions, rates
 from bothworlds.simplex import regularizers
@@ -96,6 +97,7 @@ __all__ = [
     "TsallisINF",
     "TsallisINFOracle",
     "Uniform",
+    "Watched",
     "__version__",
     "environments",
     "errors",

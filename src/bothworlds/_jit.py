@@ -159,6 +159,39 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
     return dispatch
 
 
+def copy_state(values: Any, out: Any) -> None:
+    """``out[:] = values`` for (nested) ``NamedTuple``s of arrays: any state, in place; compiled code too."""
+    if isinstance(values, np.ndarray):
+        out[:] = values
+        return
+    for one, other in zip(values, out, strict=True):
+        copy_state(one, other)
+
+
+def _copy_array(values: Any, out: Any) -> None:
+    for i in range(values.size):
+        out[i] = values[i]
+
+
+def _copy_first_and_rest(values: Any, out: Any) -> None:  # compiled code has no loop over types
+    copy_state(values[0], out[0])
+    copy_state(values[1:], out[1:])
+
+
+def _copy_nothing(values: Any, out: Any) -> None:
+    pass
+
+
+def _choose_copy(values: Any, out: Any) -> Callable[..., None]:
+    types = getattr(values, "types", None)  # numba's types of tuples know their parts
+    if types is None:
+        return _copy_array
+    return _copy_first_and_rest if types else _copy_nothing
+
+
+_pending.append((copy_state, _choose_copy, {"_nrt": False, "forceinline": False}))
+
+
 def _introduce() -> None:
     """Tell numba of the kernels that were written since the last time."""
     from bothworlds import _numba  # noqa: PLC0415 - 0.4 s, and only needed to compile

@@ -32,6 +32,7 @@ from bothworlds.policies.sao import SAO as SAO
 from bothworlds.policies.thompson import Thompson as Thompson
 from bothworlds.policies.ucb1 import UCB1 as UCB1
 from bothworlds.policies.uniform import Uniform as Uniform
+from bothworlds.policies.watched.watched import Watched as Watched
 
 REGISTRY = Policy.registry
 

@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, entry, generic, kernel
+from bothworlds._jit import FloatArray, copy_state, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
@@ -45,6 +45,9 @@ class Policy(Value, ABC):
 
     draws: ClassVar[int] = 1
     """How many uniform random numbers one pull consumes."""
+
+    explicit: ClassVar[bool] = True
+    """Are arms drawn from probabilities that ``weight_of`` knows? Index policies do not draw at all."""
 
     decoupled: ClassVar[bool] = False
     """Does a pull show the loss of another arm than the one it plays?"""
@@ -149,6 +152,16 @@ def before_draw(params: Any, state: Any, outstanding: int, awake: FloatArray) ->
     ``outstanding`` is the number of pulls whose feedback has not come; ``awake`` holds 1 for arms that can
     be played and 0 for others, or nothing where all can.
     """
+
+
+@generic
+def begin_again(params: Any, state: Any, fresh: Any, loss_sum: float, loss_count: float) -> None:
+    """Forget everything: as ``fresh``, which is what ``init`` gave.
+
+    Sum and number of recent losses are for policies that want to know what losses to expect; by default
+    they play no part.
+    """
+    copy_state(fresh, state)
 
 
 @generic(allocates=True)

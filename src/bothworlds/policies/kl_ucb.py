@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
 from bothworlds.policies.base import Policy
@@ -47,6 +47,8 @@ class KLUCB(Policy, name="kl-ucb"):
     ----------
     A. Garivier, O. Cappé: The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond. COLT 2011.
     """
+
+    explicit: ClassVar[bool] = False
 
     c: float = 0.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class Thompson(Policy, name="thompson"):
     S. Agrawal, N. Goyal: Analysis of Thompson Sampling for the Multi-armed Bandit Problem. COLT 2012 (the
     rounding).
     """
+
+    explicit: ClassVar[bool] = False
 
     def parameters(self, n_arms: int, horizon: int | None) -> ThompsonParameters:
         """K; the horizon plays no part."""

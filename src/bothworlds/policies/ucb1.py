@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
 from bothworlds.policies.base import Policy
@@ -42,6 +42,8 @@ class UCB1(Policy, name="ucb1"):
     ----------
     P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time Analysis of the Multiarmed Bandit Problem. 2002.
     """
+
+    explicit: ClassVar[bool] = False
 
     alpha: float = 2.0
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, kernel
+from bothworlds._jit import FloatArray, copy_state, kernel
 from bothworlds.policies.base import (
     act,
+    begin_again,
     copy,
     distribution,
     find,
@@ -88,6 +89,13 @@ def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> int:
         if state.rates[i] != state.rates[0]:
             return update_p(params, state, SEVERAL, 0.0, 0.0)
     return CONVERGED  # equal arms: uniform, and the multiplier is exact
+
+
+@begin_again.register(FTRLParameters)
+def _(params: FTRLParameters, state: FTRLState, fresh: FTRLState, loss_sum: float, loss_count: float) -> None:
+    copy_state(fresh, state)
+    state.scalars[LOSS_SUM] = loss_sum
+    state.scalars[LOSS_COUNT] = loss_count
 
 
 @act.register(FTRLParameters, inline=True)
