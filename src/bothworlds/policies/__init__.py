@@ -30,6 +30,7 @@ from bothworlds.policies.ftrl.estimators import Estimator
 from bothworlds.policies.ftrl.ftrl import FTRL as FTRL
 from bothworlds.policies.ftrl.predictions import Predictions
 from bothworlds.policies.ftrl.rates import Rates
+from bothworlds.policies.insured_sampler import InsuredSampler as InsuredSampler
 from bothworlds.policies.kl_ucb import KLUCB as KLUCB
 from bothworlds.policies.sao import SAO as SAO
 from bothworlds.policies.thompson import Thompson as Thompson
