@@ -125,9 +125,9 @@ def speed() -> None:
         best = [math.inf] * len(POLICIES)
         for _ in range(15):
             for i, policy in enumerate(POLICIES):
-                start = time.thread_time()
-                bw.simulate(policy, world, horizon=rounds, seed=1, jobs=1, checkpoints=[rounds])
-                best[i] = min(best[i], (time.thread_time() - start) / rounds * 1e9)
+                start = time.process_time()
+                bw.simulate(policy, world, horizon=rounds, seed=2, jobs=1, checkpoints=[rounds])
+                best[i] = min(best[i], (time.process_time() - start) / rounds * 1e9)
         cells = [f"{each:.0f} ({each / best[-1]:.2f}x)" for each in best]
         print(f"| K={n_arms} | " + " | ".join(cells) + " |", flush=True)
 

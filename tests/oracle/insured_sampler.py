@@ -16,7 +16,7 @@ def barrier(losses, c):
     least = min(losses)
     gaps = [loss - least for loss in losses]
     low, high = 0.0, sum(c)  # of min L − ξ: at Σc every x_i is at most c_i/Σc
-    for _ in range(200):
+    for _ in range(80):
         middle = 0.5 * (low + high)
         if sum(ci / (gap + middle) for ci, gap in zip(c, gaps, strict=True)) > 1:
             low = middle

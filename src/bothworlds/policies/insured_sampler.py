@@ -310,16 +310,15 @@ def _(params: InsuredParameters, state: InsuredState) -> int:
         return CONVERGED
     status = step(machine(params, state), state.ftrl)
     if insured(state):
-        weigh(state)
-        mix(params, state)
+        mix(params, state, weigh(state))
     else:
         copy(state.ftrl.p, state.p)
     return status
 
 
 @kernel(inline=True)
-def weigh(state: InsuredState) -> None:
-    """Fill the weights w_i, and divide them by their sum."""
+def weigh(state: InsuredState) -> float:
+    """Fill the weights w_i; return their sum."""
     means, entropies, scales, weights = state.means, state.entropies, state.scales, state.weights
     at = WIDTH * int(state.scalars[LEADER]) + LOGS
     log_mean, log_rest = state.arms[at], state.arms[at + 1]
@@ -328,33 +327,31 @@ def weigh(state: InsuredState) -> None:
         mean = load(means, i)
         divergence = load(entropies, i) - mean * log_mean - (1.0 - mean) * log_rest
         z = load(scales, i) * most(divergence - ROUNDING, 0.0)
-        spread = math.pi * z
-        weight = exp_of(0.0 - z) * 2.0 / (root(spread) + root(spread + 4.0))
+        spread = math.pi * z  # 2/(√a + √(a+4)) is ½(√(a+4) − √a), to 1e-14 where e^−z is above 1e-20
+        weight = exp_of(0.0 - z) * (0.5 * (root(spread + 4.0) - root(spread)))
         store(weights, i, weight)
         sums = sums + weight
-    share = 1.0 / add_up(sums)
-    for i in range(0, means.size, LANES):
-        store(weights, i, share * load(weights, i))
+    return add_up(sums)
 
 
 @kernel(inline=True)
-def mix(params: InsuredParameters, state: InsuredState) -> None:
-    """p_i ∝ max{q_i, ε·x_i}."""
-    q, x, p = state.weights, state.ftrl.p, state.p
-    floor = params.floor
+def mix(params: InsuredParameters, state: InsuredState, total: float) -> None:
+    """p_i ∝ max{q_i, ε·x_i}, q the weights over their total."""
+    weights, x, p = state.weights, state.ftrl.p, state.p
+    floor = params.floor * total
     if params.adaptive:
         floor /= 1.0 + max(0.0, -state.scalars[DEBT]) / PREMIUM
     n = p.size
     sums = fill(0.0)
     for i in range(0, whole(n), LANES):
-        block = most(load(q, i), floor * load(x, i))
+        block = most(load(weights, i), floor * load(x, i))
         store(p, i, block)
         sums = sums + block
-    total = add_up(sums)
+    share = add_up(sums)
     for i in range(whole(n), n):
-        p[i] = max(q[i], floor * x[i])
-        total += p[i]
-    share = 1.0 / total
+        p[i] = max(weights[i], floor * x[i])
+        share += p[i]
+    share = 1.0 / share
     for i in range(n):
         p[i] *= share
 
