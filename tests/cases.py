@@ -17,6 +17,8 @@ class Case(NamedTuple):
 
 CASES = [
     Case(bw.LightBarrier()),
+    Case(bw.InsuredSampler()),
+    Case(bw.InsuredSampler(floor="fixed")),
     Case(bw.TsallisINF()),
     Case(bw.TsallisINF(estimator="rv")),
     Case(bw.INF(), needs_horizon=True),

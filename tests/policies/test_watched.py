@@ -8,7 +8,7 @@ import pytest
 import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
-from bothworlds.policies.base import ALL_AWAKE, init, memo_of, pull_once, update_once
+from bothworlds.policies.base import init, memo_of, pull_once, update_once
 from bothworlds.policies.ftrl.state import LOSS_COUNT, LOSS_SUM
 from bothworlds.policies.watched.state import DOUBT, FAVORITE, NONE, RESTARTS, SEEN
 from bothworlds.policies.watched.trial import restart
@@ -207,7 +207,7 @@ def test_starts_any_policy_again_as_it_was(policy):
     state, other = init(params), init(params)
     random = np.random.default_rng(9)
     for uniform in random.random((60, 1)):
-        arm, _, weight, memo = pull_once.py_func(params, state, uniform, 0, ALL_AWAKE)
+        arm, _, _, weight, memo = pull_once.py_func(params, state, uniform, 0)
         update_once.py_func(params, state, arm, float(random.random() < 0.3 + 0.2 * arm), weight, memo)
     restart(params, state, 0)
     assert pack(state.policy) == pack(other.policy) == pack(state.fresh)

@@ -27,6 +27,7 @@ from bothworlds.policies.ftrl.aliases import LightBarrier as LightBarrier
 from bothworlds.policies.ftrl.aliases import TsallisINF as TsallisINF
 from bothworlds.policies.ftrl.aliases import TsallisINFOracle as TsallisINFOracle
 from bothworlds.policies.ftrl.ftrl import FTRL as FTRL
+from bothworlds.policies.insured_sampler import InsuredSampler as InsuredSampler
 from bothworlds.policies.kl_ucb import KLUCB as KLUCB
 from bothworlds.policies.sao import SAO as SAO
 from bothworlds.policies.thompson import Thompson as Thompson

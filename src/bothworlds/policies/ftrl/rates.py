@@ -252,6 +252,22 @@ def advance_linear(
         rates[i] = theta * math.sqrt(1.0 + sums[i])
 
 
+@kernel(inline=True)
+def add_linear(
+    theta: float, clip: float, weight: float, p: FloatArray, sums: FloatArray, rates: FloatArray
+) -> None:
+    """The same, but add θ times the growth of √(1 + sum) to the rate."""
+    for i in range(0, whole(p.size), LANES):
+        before = load(sums, i)
+        block = before + weight * most(load(p, i), clip)
+        store(sums, i, block)
+        store(rates, i, load(rates, i) + theta * (root(1.0 + block) - root(1.0 + before)))
+    for i in range(whole(p.size), p.size):
+        old = math.sqrt(1.0 + sums[i])
+        sums[i] += weight * max(p[i], clip)
+        rates[i] += theta * (math.sqrt(1.0 + sums[i]) - old)
+
+
 @begin_rates.register(PaperRateParameters)
 def _(rate: PaperRateParameters, state: FTRLState) -> None:
     state.rates[:] = coefficient(rate, state.scalars[HORIZON])
@@ -276,10 +292,11 @@ def _(rate: PaperRateParameters, state: FTRLState) -> float:
 
 
 class ErrorWeightedParameters(NamedTuple):
-    """θ (before division by √log(t + K) where T is unknown), and T."""
+    """θ (before division by √log(t + K) where T is unknown), whether increments keep theirs, and T."""
 
     theta: float
     running: bool
+    monotone: bool
     horizon: float
 
 
@@ -289,13 +306,30 @@ class ErrorWeightedRates(ScaledRates, name="error-weighted-rates"):
 
     γ_i^t = θ/√(log T) · √(1 + Σ_{τ<t} 4·e_τ²·max(p_i^τ, 1/T)). With an unknown horizon log(t + K) stands for
     log T and 1/t for the clip; nothing restarts. The error is that of the estimator's baseline.
+
+    Parameters
+    ----------
+    theta:
+        θ > 0.
+    monotone:
+        With an unknown horizon, let the rates never fall: what round t adds to the root is divided by
+        √(log(t + K)), and what was there before stays.
     """
+
+    _: KW_ONLY
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check.one_of("monotone", self.monotone, (True, False))
 
     def parameters(self, n_arms: int, horizon: int | None) -> ErrorWeightedParameters:
         """θ in numbers for this horizon."""
+        monotone = bool(self.monotone)
         if horizon is None:
-            return ErrorWeightedParameters(self.theta, True, UNUSED)
-        return ErrorWeightedParameters(self.theta / math.sqrt(log_horizon(horizon)), False, float(horizon))
+            return ErrorWeightedParameters(self.theta, True, monotone, UNUSED)
+        theta = self.theta / math.sqrt(log_horizon(horizon))
+        return ErrorWeightedParameters(theta, False, monotone, float(horizon))
 
 
 @kernel
@@ -319,8 +353,12 @@ def _(rate: ErrorWeightedParameters, state: FTRLState) -> float:
     t = state.scalars[ROUND]
     weight = 4.0 * state.scalars[ERRORS]
     state.scalars[ERRORS] = 0.0
-    theta = running_theta(rate, t + 1.0, state.rates.size)
     clip = 1.0 / t if rate.running else 1.0 / state.scalars[HORIZON]
+    if rate.running and rate.monotone:
+        theta = running_theta(rate, t, state.rates.size)
+        add_linear(theta, clip, weight, state.p, state.sums, state.rates)
+        return CONTINUE
+    theta = running_theta(rate, t + 1.0, state.rates.size)
     advance_linear(theta, clip, weight, state.p, state.sums, state.rates)
     return CONTINUE
 

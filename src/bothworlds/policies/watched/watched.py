@@ -111,7 +111,7 @@ class Watched(Policy, name="watched"):
 
     >>> world = bw.environments.Switching(n_arms=5, gap=0.3)
     >>> run = bw.simulate([policy, bw.LightBarrier()], world, horizon=10_000, replications=8, seed=1)
-    >>> watched, plain = run.loss[:, :, -1].mean(axis=1)
+    >>> watched, plain = run.losses[:, :, -1].mean(axis=1)
     >>> bool(watched < plain - 500)
     True
     """
