@@ -422,3 +422,28 @@ def extend_by_long_words(plus: Callable[..., Any], times: Callable[..., Any]) ->
     flags = {"_nrt": False, "forceinline": True}
     overload(plus, jit_options=flags)(lambda a, b: lambda a, b: add(a, b))  # noqa: PLW0108 - numba's way
     overload(times, jit_options=flags)(lambda a, b: lambda a, b: multiply(a, b))  # noqa: PLW0108
+
+
+# --- states, however deep -------------------------------------------------------------------------------
+
+
+def extend_by_restore(restore: Callable[..., Any]) -> None:
+    """Copying a tuple of arrays (and of such tuples) into another: its first part, then the rest."""
+
+    def into_array(fresh: Any, state: Any) -> None:
+        for i in range(fresh.size):
+            state[i] = fresh[i]
+
+    def into_tuple(fresh: Any, state: Any) -> None:
+        restore(fresh[0], state[0])
+        restore(fresh[1:], state[1:])
+
+    def nothing(fresh: Any, state: Any) -> None:
+        pass
+
+    def choose(fresh: Any, state: Any) -> Callable[..., Any]:
+        if isinstance(fresh, types.Array):
+            return into_array
+        return into_tuple if len(fresh) else nothing
+
+    offer(restore, choose, {"_nrt": False})

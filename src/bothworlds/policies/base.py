@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, entry, generic, kernel
+from bothworlds._jit import FloatArray, entry, generic, introduce, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
@@ -179,6 +179,23 @@ def copy(values: FloatArray, out: FloatArray) -> None:
     """``out[:] = values``, which would take a temporary copy, and seconds to compile."""
     for i in range(values.size):
         out[i] = values[i]
+
+
+def restore(fresh: Any, state: Any) -> None:
+    """Make a state what ``fresh`` is, array by array, however deep."""
+    if isinstance(fresh, np.ndarray):
+        state[:] = fresh
+    else:
+        for part, into in zip(fresh, state, strict=True):
+            restore(part, into)
+
+
+@introduce
+def _extend_numba() -> None:
+    """The same for compiled code."""
+    from bothworlds import _numba  # noqa: PLC0415 - imports numba
+
+    _numba.extend_by_restore(restore)
 
 
 FEW = 64  # up to so many arms are added up one by one, more in pairs of blocks
