@@ -21,6 +21,8 @@ class World(NamedTuple):
 MEANS = (0.3, 0.6, 0.5, 0.3)
 LOCATIONS, SCALE = (0.1, 0.5, 0.9), 0.3
 VALUES, PROBABILITIES = (0.0, 0.25, 1.0), ((0.5, 0.25, 0.25), (0.1, 0.2, 0.7), (0.125, 0.375, 0.5))
+STRETCHES = ((0.3, 0.5, 0.7), (0.8, 0.5, 0.7), (0.8, 0.5, 0.1))
+CHANGES = (37, 80)
 TABLE = np.random.default_rng(1).random((400, 3))
 
 
@@ -56,6 +58,39 @@ WORLDS = [
     World(en.Switching(n_arms=3, gap=0.5, period=40), oracle.switching(3, 0.5, 40)),
     World(en.Switching(n_arms=3, gap=0.5), oracle.switching(3, 0.5)),
     World(en.Drifting(n_arms=3, period=100.0), oracle.drifting(3, 100.0)),
+    World(
+        en.Switching(n_arms=3, gap=0.5, period=40, benchmark="dynamic"),
+        oracle.dynamic(oracle.switching(3, 0.5, 40)),
+    ),
+    World(
+        en.Drifting(n_arms=3, period=100.0, benchmark="dynamic"), oracle.dynamic(oracle.drifting(3, 100.0))
+    ),
+    World(en.ChangePoints(means=STRETCHES, changes=CHANGES), oracle.change_points(STRETCHES, CHANGES)),
+    World(
+        en.ChangePoints(means=STRETCHES, changes=CHANGES, benchmark="dynamic"),
+        oracle.dynamic(oracle.change_points(STRETCHES, CHANGES)),
+    ),
+    World(en.RandomWalk(start=(0.1, 0.5, 0.6), step=0.2), oracle.random_walk((0.1, 0.5, 0.6), 0.2, 0.0, 1.0)),
+    World(
+        en.RandomWalk(start=(0.1, 0.2), step=0.03, low=0.05, high=0.25, benchmark="dynamic"),
+        oracle.dynamic(oracle.random_walk((0.1, 0.2), 0.03, 0.05, 0.25)),
+    ),
+    World(
+        en.Seasonal(means=MEANS, period=50.0, amplitude=0.3), oracle.seasonal(MEANS, 50.0, 0.3, logit=False)
+    ),
+    World(
+        en.Seasonal(means=(0.02, 0.05, 0.9), period=30.0, amplitude=2.0, scale="logit"),
+        oracle.seasonal((0.02, 0.05, 0.9), 30.0, 2.0, logit=True),
+    ),
+    World(en.Gem(n_arms=3, threshold=0.2), oracle.gem(0.2)),
+    World(
+        en.Faked(two_best, arm=3, first=20, last=70, mean=0.125),
+        oracle.faked(two_best_rows, 3, 20, 70, 0.125),
+    ),
+    World(
+        en.Faked(en.Switching(n_arms=3, gap=0.5, period=40), arm=0, first=50, last=90),
+        oracle.faked(oracle.switching(3, 0.5, 40), 0, 50, 90, 0.0),
+    ),
     World(en.ThresholdAdversary(n_arms=3), oracle.threshold),
     World(en.FavoriteAttack(n_arms=3), oracle.favorite),
     World(en.DeterministicKiller(n_arms=3), oracle.killer),

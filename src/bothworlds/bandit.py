@@ -68,6 +68,7 @@ class _Open(NamedTuple):
     observe: int
     weight: float
     memo: float
+    restarts: int
 
 
 class Bandit:
@@ -126,6 +127,7 @@ class Bandit:
         self._state = init(self._params)
         self._id = secrets.token_hex(8)
         self._rounds = 0
+        self._restarts = 0
         self._open: dict[int, _Open] = {}
         self._pulls = [0] * len(self._arms)
         self._seen = [0] * len(self._arms)
@@ -153,7 +155,7 @@ class Bandit:
                 probability = weight = self._distribution()[arm]
             self._rounds = number = self._rounds + 1
             pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._id)
-            self._open[number] = _Open(pull, arm, shown, weight, memo)
+            self._open[number] = _Open(pull, arm, shown, weight, memo, self._restarts)
             self._pulls[arm] += 1
             return pull
 
@@ -168,16 +170,45 @@ class Bandit:
                 word, unit = "reward", (self._high - self._value("reward", reward)) / (self._high - self._low)
             else:
                 word, unit = "loss", (self._value("loss", loss) - self._low) / (self._high - self._low)
-            status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.memo)
-            if status == FAILED:
-                raise SolverError(
-                    f"{self._policy!r} found no solution after {pull!r}; go back to a saved state, "
-                    "and please report this"
-                )
+            if record.restarts == self._restarts:
+                self._teach(record, unit)
             del self._open[pull.round]
             self._seen[record.observe] += 1
             self._loss_sums[record.observe] += unit
             self._word = word
+
+    def _teach(self, record: _Open, unit: float) -> None:
+        status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.memo)
+        if status == FAILED:
+            raise SolverError(
+                f"{self._policy!r} found no solution after {record.pull!r}; go back to a saved state, "
+                "and please report this"
+            )
+
+    def restart(self) -> None:
+        """Let the policy forget everything and start afresh, because the world has changed.
+
+        For changes that you know of: a new season, another page, arms that mean something else. Arms, pulls
+        and their counts stay, and so does the random stream. Pulls that are outstanding can be updated as
+        ever, but the policy does not learn from them: they belong to the world before.
+
+        If the world changes S − 1 times and you restart each time, the promises of the policy hold for each
+        stretch, the stochastic ones too: regret to the best arm of each stretch is the sum of theirs.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], seed=7)
+        >>> for _ in range(100):
+        ...     pull = bandit.pull()
+        ...     bandit.update(pull, reward=float(pull.arm == "blue"))
+        >>> bandit.restart()
+        >>> bandit.probabilities, bandit.rounds
+        ({'blue': 0.5, 'green': 0.5}, 100)
+        """
+        with self._lock:
+            self._state = init(self._params)
+            self._restarts += 1
 
     def _value(self, name: str, value: Any) -> float:
         if type(value) is float and self._low <= value <= self._high:  # the common case, without ceremony
@@ -303,6 +334,7 @@ class Bandit:
                 "high": self._high,
                 "word": self._word,
                 "rounds": self._rounds,
+                "restarts": self._restarts,
                 "pulls": list(self._pulls),
                 "seen": list(self._seen),
                 "loss_sums": list(self._loss_sums),
@@ -314,6 +346,7 @@ class Bandit:
                         "observe": record.observe,
                         "weight": record.weight,
                         "memo": record.memo,
+                        "restarts": record.restarts,
                     }
                     for number, record in self._open.items()
                 ],
@@ -335,6 +368,7 @@ class Bandit:
             bandit._word = statefile.text(data, "word")
             _check.one_of("word", bandit._word, ("reward", "loss"))
             bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
+            bandit._restarts = _restarts(data)
             bandit._pulls = statefile.counts(data, "pulls", n)
             bandit._seen = statefile.counts(data, "seen", n)
             bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
@@ -356,7 +390,7 @@ class Bandit:
                 weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
                 pull = Pull(number, bandit._arms[arm], bandit._arms[observe], probability, bandit._id)
                 memo = _check.number("memo", item["memo" if data["version"] > 1 else "epoch"], at_least=0.0)
-                bandit._open[number] = _Open(pull, arm, observe, weight, memo)
+                bandit._open[number] = _Open(pull, arm, observe, weight, memo, _restarts(item))
         except KeyError as error:
             raise StateError(f"the saved state lacks {error}; it is incomplete") from None
         except (InvalidArgumentError, TypeError) as error:
@@ -389,6 +423,11 @@ class Bandit:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._ready()
+
+
+def _restarts(data: dict[str, Any]) -> int:
+    """How often the bandit, or that of a pull, had been restarted; older files know of no restarts."""
+    return _check.integer("restarts", data.get("restarts", 0), at_least=0)
 
 
 def _labels(arms: int | Sequence[Label]) -> tuple[Label, ...]:

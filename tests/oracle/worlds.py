@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from oracle import draws
 
@@ -130,6 +131,63 @@ def drifting(n_arms, period, level=0.5, amplitude=0.4):
     return world
 
 
+def dynamic(base):
+    """Dynamic regret: a last column for whoever plays the best arm of each round, at no cost."""
+
+    def world(horizon, uniforms, p):
+        rows = base(horizon, uniforms, p)
+        gaps = rows.cost - rows.cost.min(axis=1, keepdims=True)
+        cost = np.hstack([gaps, np.zeros((horizon, 1))])
+        return Rows(rows.losses, cost, cost)
+
+    return world
+
+
+def change_points(means, changes):
+    def world(horizon, uniforms, p):
+        rows = np.array([means[sum(t > change for change in changes)] for t in range(1, horizon + 1)])
+        return Rows((uniforms[:, :1] < rows).astype(float), rows, rows)
+
+    return world
+
+
+def random_walk(start, step, low, high):
+    """Uniform steps of this standard deviation, folded back by the triangle wave."""
+
+    def world(horizon, uniforms, p):
+        rows = [list(start)]
+        for u in uniforms[1:]:
+            moved = [
+                mean + step * math.sqrt(3) * (2 * draws.expand(u[1], i) - 1)
+                for i, mean in enumerate(rows[-1])
+            ]
+            span = high - low
+            rows.append([low + span - abs((x - low) % (2 * span) - span) for x in moved])
+        means = np.array(rows)
+        return Rows((uniforms[:, :1] < means).astype(float), means, means)
+
+    return world
+
+
+def seasonal(means, period, amplitude, *, logit):
+    def world(horizon, uniforms, p):
+        season = amplitude * np.sin(2 * np.pi * np.arange(1, horizon + 1) / period)[:, None]
+        rows = special.expit(special.logit(means) + season) if logit else np.array(means) + season
+        return Rows((uniforms[:, :1] < rows).astype(float), rows, rows)
+
+    return world
+
+
+def faked(base, arm, first, last, mean):
+    def world(horizon, uniforms, p):
+        rows = base(horizon, uniforms, p)
+        losses = rows.losses.copy()
+        losses[first - 1 : last, arm] = uniforms[first - 1 : min(last, horizon), 0] < mean
+        return rows._replace(losses=losses)
+
+    return world
+
+
 def adversary(rule):
     """Losses from the distribution of the policy, round by round."""
 
@@ -143,6 +201,10 @@ def adversary(rule):
 threshold = adversary(lambda p: p * len(p) >= 1 - 1e-9)
 favorite = adversary(lambda p: np.arange(len(p)) == np.argmax(p))
 killer = adversary(lambda p: p > 1 - 1e-9)
+
+
+def gem(threshold):
+    return adversary(lambda p: [float(p[0] >= threshold)] + [0.5] * (len(p) - 1))
 
 
 def table(losses):

@@ -9,16 +9,21 @@ from bothworlds._value import from_table, to_table
 from bothworlds.environments.base import Environment as Environment
 from bothworlds.environments.bernoulli import Bernoulli as Bernoulli
 from bothworlds.environments.beta import Beta as Beta
+from bothworlds.environments.change_points import ChangePoints as ChangePoints
 from bothworlds.environments.corrupted import Corrupted as Corrupted
 from bothworlds.environments.delayed import Delayed as Delayed
 from bothworlds.environments.deterministic_killer import DeterministicKiller as DeterministicKiller
 from bothworlds.environments.discrete import Discrete as Discrete
 from bothworlds.environments.drifting import Drifting as Drifting
+from bothworlds.environments.faked import Faked as Faked
 from bothworlds.environments.favorite_attack import FavoriteAttack as FavoriteAttack
+from bothworlds.environments.gem import Gem as Gem
 from bothworlds.environments.logged import Logged as Logged
 from bothworlds.environments.loss_table import LossTable as LossTable
 from bothworlds.environments.minimax import Minimax as Minimax
 from bothworlds.environments.python_environment import PythonEnvironment as PythonEnvironment
+from bothworlds.environments.random_walk import RandomWalk as RandomWalk
+from bothworlds.environments.seasonal import Seasonal as Seasonal
 from bothworlds.environments.stochastically_constrained import (
     StochasticallyConstrained as StochasticallyConstrained,
 )

@@ -9,7 +9,8 @@ are compared on common random numbers.
 Regret is Σ_t cost_of(arm played) − benchmark. Where the environment has a fixed best arm with known means,
 the cost is the gap of the arm and the benchmark is 0 (pseudo-regret). Where it has not, the cost is the
 mean loss (or, if there are no means, the loss) of the arm, and the benchmark is the smallest total of
-those over all fixed arms.
+those over all fixed arms. Where regret is dynamic, the cost is the gap to the best arm of the round, and the
+benchmark is 0.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, generic
+from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds._value import Value
 from bothworlds.environments.delay import AT_ONCE, DelayParameters
 
@@ -38,6 +39,9 @@ class Environment(Value, ABC):
 
     regret_kind: ClassVar[str] = "pseudo-regret: sum of the gaps of the arms played"
     """How regret is measured here, in words."""
+
+    dynamic: ClassVar[bool] = False
+    """Is regret measured to the best arm of each round, and not to the best fixed arm?"""
 
     made_in_blocks: ClassVar[bool] = False
     """Are its losses made block by block in Python? Then :meth:`block` makes them."""
@@ -151,11 +155,18 @@ def _cost_from_totals(env: Any, world: Totals, t: int, arm: int, uniforms: Float
     return world.losses[arm], world.losses[arm]
 
 
+@kernel
+def least(values: FloatArray) -> float:
+    """The smallest of them."""
+    smallest = values[0]
+    for i in range(1, values.size):
+        smallest = min(smallest, values[i])
+    return float(smallest)
+
+
 def _smallest_total(env: Any, world: Totals, t: int) -> tuple[float, float]:
-    smallest = world.cumulative[0]
-    for i in range(1, world.cumulative.size):
-        smallest = min(smallest, world.cumulative[i])
-    return float(smallest), float(smallest)
+    smallest = least(world.cumulative)
+    return smallest, smallest
 
 
 @generic(inline=True)

@@ -59,7 +59,7 @@ class Delayed(Environment, name="delayed"):
         _check.number("mean", self.mean, at_least=0.0, at_most=self.longest)
         if self.law == "fixed" and self.mean != int(self.mean):
             raise InvalidArgumentError("mean", self.mean, "a whole number for law='fixed'")
-        for name in ("draws", "regret_kind", "made_in_blocks", "can_end", "shows_any_arm"):
+        for name in ("draws", "regret_kind", "dynamic", "made_in_blocks", "can_end", "shows_any_arm"):
             object.__setattr__(self, name, getattr(self.base, name))
 
     @property

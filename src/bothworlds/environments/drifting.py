@@ -8,21 +8,22 @@ from typing import NamedTuple
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import Environment, Totals, prepare
-from bothworlds.environments.moving import REGRET, draws_from_its_means
+from bothworlds.environments.base import Totals, prepare
+from bothworlds.environments.moving import Moving, draws_from_its_means
 
 
 class DriftingParameters(NamedTuple):
-    """Number of arms, middle and amplitude of the means, rounds per turn."""
+    """Number of arms, middle and amplitude of the means, rounds per turn, kind of regret."""
 
     n_arms: int
     level: float
     amplitude: float
     period: float
+    dynamic: bool
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Drifting(Environment, name="drifting"):
+class Drifting(Moving, name="drifting"):
     """Bernoulli losses whose means swing: arm i has mean level + amplitude·sin(2π(t/period + i/K)).
 
     Every arm is the best one for the K-th part of each period.
@@ -40,9 +41,8 @@ class Drifting(Environment, name="drifting"):
     level: float = 0.5
     amplitude: float = 0.4
 
-    regret_kind = REGRET
-
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check.integer("n_arms", self.n_arms, at_least=1)
         _check.number("period", self.period, above=0.0)
         level = _check.number("level", self.level, at_least=0.0, at_most=1.0)
@@ -52,8 +52,9 @@ class Drifting(Environment, name="drifting"):
         )
 
     def parameters(self, horizon: int) -> DriftingParameters:
-        """The four numbers."""
-        return DriftingParameters(self.n_arms, float(self.level), float(self.amplitude), float(self.period))
+        """In numbers."""
+        level, amplitude = float(self.level), float(self.amplitude)
+        return DriftingParameters(self.n_arms, level, amplitude, float(self.period), self.dynamic)
 
 
 @prepare.register(DriftingParameters)

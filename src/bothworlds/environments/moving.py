@@ -1,20 +1,68 @@
-"""What worlds with moving means have in common: Bernoulli losses, regret by means to the best fixed arm."""
+"""What worlds with moving means have in common: Bernoulli losses, and regret by means.
+
+Regret is to the best *fixed* arm, or, with ``benchmark="dynamic"``, to the best arm of each round: then
+playing an arm costs the gap that it has in that round.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import Totals, keep_totals, loss_of
+from bothworlds.environments.base import (
+    Environment,
+    Totals,
+    benchmark,
+    cost_of,
+    keep_totals,
+    least,
+    loss_of,
+)
 
 REGRET = "regret to the best fixed arm, both by their mean losses"
+DYNAMIC_REGRET = "dynamic regret: to the best arm of each round, both by their mean losses"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Moving(Environment):
+    """Base class of worlds with moving means in which regret can be measured in both ways."""
+
+    benchmark: Literal["fixed", "dynamic"] = "fixed"
+
+    regret_kind = REGRET
+
+    def __post_init__(self) -> None:
+        _check.one_of("benchmark", self.benchmark, ("fixed", "dynamic"))
+        object.__setattr__(self, "dynamic", self.benchmark == "dynamic")
+        if self.dynamic:
+            object.__setattr__(self, "regret_kind", DYNAMIC_REGRET)
 
 
 def draws_from_its_means(kind: type) -> None:
-    """Register a parameter type with ``n_arms`` whose ``prepare`` puts the means into ``world.losses``."""
+    """Register a parameter type with ``n_arms`` whose ``prepare`` puts the means into ``world.losses``.
+
+    If it has a field ``dynamic``, regret is dynamic where that is True.
+    """
     loss_of.register(kind)(_bernoulli)
     keep_totals(kind, lambda env: env.n_arms)
+    if "dynamic" in kind._fields:  # type: ignore[attr-defined]
+        cost_of.register(kind)(_cost)
+        benchmark.register(kind)(_benchmark)
 
 
 def _bernoulli(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> float:
     return 1.0 if uniforms[0] < world.losses[arm] else 0.0
+
+
+def _cost(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    cost = float(world.losses[arm])
+    if env.dynamic:
+        cost -= least(world.losses)
+    return cost, cost
+
+
+def _benchmark(env: Any, world: Totals, t: int) -> tuple[float, float]:
+    best = 0.0 if env.dynamic else least(world.cumulative)
+    return best, best

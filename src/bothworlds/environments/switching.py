@@ -7,22 +7,23 @@ from typing import NamedTuple
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import Environment, Totals, prepare
-from bothworlds.environments.moving import REGRET, draws_from_its_means
+from bothworlds.environments.base import Totals, prepare
+from bothworlds.environments.moving import Moving, draws_from_its_means
 from bothworlds.environments.stationary import check_design
 
 
 class SwitchingParameters(NamedTuple):
-    """Number of arms, mean of the best arm and of the others, length of a phase."""
+    """Number of arms, mean of the best arm and of the others, length of a phase, kind of regret."""
 
     n_arms: int
     best: float
     other: float
     period: int
+    dynamic: bool
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Switching(Environment, name="switching"):
+class Switching(Moving, name="switching"):
     """Bernoulli losses with a best arm that moves on to the next arm every ``period`` rounds.
 
     The best arm has mean (1−gap)/2, the others (1+gap)/2. ``period=None`` means one single switch, in the
@@ -41,9 +42,8 @@ class Switching(Environment, name="switching"):
     gap: float
     period: int | None = None
 
-    regret_kind = REGRET
-
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_design(self.n_arms, self.gap, 1)
         if self.period is not None:
             _check.integer("period", self.period, at_least=1)
@@ -51,7 +51,8 @@ class Switching(Environment, name="switching"):
     def parameters(self, horizon: int) -> SwitchingParameters:
         """Means and period."""
         period = max(1, (horizon + 1) // 2) if self.period is None else self.period
-        return SwitchingParameters(self.n_arms, (1.0 - self.gap) / 2, (1.0 + self.gap) / 2, period)
+        best, other = (1.0 - self.gap) / 2, (1.0 + self.gap) / 2
+        return SwitchingParameters(self.n_arms, best, other, period, self.dynamic)
 
 
 @prepare.register(SwitchingParameters)

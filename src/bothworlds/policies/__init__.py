@@ -11,10 +11,12 @@ from bothworlds.policies.barbar import BARBAR as BARBAR
 from bothworlds.policies.base import Policy as Policy
 from bothworlds.policies.decoupled import Avner as Avner
 from bothworlds.policies.decoupled import DecoupledTsallisINF as DecoupledTsallisINF
+from bothworlds.policies.discounted_thompson import DiscountedThompson as DiscountedThompson
 from bothworlds.policies.elimination_race import EliminationRace as EliminationRace
 from bothworlds.policies.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from bothworlds.policies.exp3_p import EXP3P as EXP3P
 from bothworlds.policies.exp3_plus_plus import EXP3PlusPlus as EXP3PlusPlus
+from bothworlds.policies.exp3_s import EXP3S as EXP3S
 from bothworlds.policies.ftrl.aliases import EXP3 as EXP3
 from bothworlds.policies.ftrl.aliases import EXP3IX as EXP3IX
 from bothworlds.policies.ftrl.aliases import INF as INF
@@ -27,9 +29,12 @@ from bothworlds.policies.ftrl.aliases import LightBarrier as LightBarrier
 from bothworlds.policies.ftrl.aliases import TsallisINF as TsallisINF
 from bothworlds.policies.ftrl.aliases import TsallisINFOracle as TsallisINFOracle
 from bothworlds.policies.ftrl.ftrl import FTRL as FTRL
+from bothworlds.policies.glr_kl_ucb import GLRKLUCB as GLRKLUCB
 from bothworlds.policies.insured_sampler import InsuredSampler as InsuredSampler
 from bothworlds.policies.kl_ucb import KLUCB as KLUCB
+from bothworlds.policies.restarting import Restarting as Restarting
 from bothworlds.policies.sao import SAO as SAO
+from bothworlds.policies.sliding_window_thompson import SlidingWindowThompson as SlidingWindowThompson
 from bothworlds.policies.thompson import Thompson as Thompson
 from bothworlds.policies.ucb1 import UCB1 as UCB1
 from bothworlds.policies.uniform import Uniform as Uniform

@@ -49,11 +49,11 @@ def _init(params: Any) -> IndexState:
     return IndexState(np.zeros(params.n_arms), np.zeros(params.n_arms), np.zeros(1))
 
 
-def _act(params: Any, state: IndexState, uniforms: FloatArray) -> int:
+def _act(params: Any, state: Any, uniforms: FloatArray) -> int:
     return int(state.chosen[0])
 
 
-def _weight(params: Any, state: IndexState, arm: int) -> float:
+def _weight(params: Any, state: Any, arm: int) -> float:
     return 1.0 if arm == state.chosen[0] else 0.0
 
 
@@ -71,17 +71,22 @@ def _step(params: Any, state: IndexState) -> int:
     return CONVERGED
 
 
-def _distribution(params: Any, state: IndexState, out: FloatArray) -> None:
+def _distribution(params: Any, state: Any, out: FloatArray) -> None:
     out[:] = 0.0
     out[int(state.chosen[0])] = 1.0
 
 
-def register_index_policy(kind: type) -> None:
-    """Give parameters of this type, which must have ``n_arms``, all kernels but :func:`index`."""
-    init.register(kind)(_init)
+def plays_its_choice(kind: type) -> None:
+    """Register act, weight_of, weighs, distribution of a policy whose state has its arm as ``chosen``."""
     act.register(kind)(_act)
     weight_of.register(kind)(_weight)
     weighs.register(kind)(_weighs)
+    distribution.register(kind)(_distribution)
+
+
+def register_index_policy(kind: type) -> None:
+    """Give parameters of this type, which must have ``n_arms``, all kernels but :func:`index`."""
+    plays_its_choice(kind)
+    init.register(kind)(_init)
     learn.register(kind)(_learn)
     step.register(kind)(_step)
-    distribution.register(kind)(_distribution)

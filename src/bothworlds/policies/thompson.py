@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray
+from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, act, distribution, init, learn, memo_of, weighs, weight_of
 from bothworlds.policies.beta import probability_of_smallest
 from bothworlds.rng import expand
@@ -66,13 +66,18 @@ class Thompson(Policy, name="thompson"):
         return ThompsonParameters(n_arms)
 
 
-@init.register(ThompsonParameters)
-def _(params: ThompsonParameters) -> ThompsonState:
-    return ThompsonState(np.ones(params.n_arms), np.ones(params.n_arms))
+def prior(n_arms: int) -> ThompsonState:
+    """Beta(1, 1) for every arm."""
+    return ThompsonState(np.ones(n_arms), np.ones(n_arms))
 
 
-@act.register(ThompsonParameters)
-def _(params: ThompsonParameters, state: ThompsonState, uniforms: FloatArray) -> int:
+@kernel
+def rounded(loss: float, memo: float) -> float:
+    """1 with probability ``loss``, else 0; the memo is uniform on (0, 1): always for 1, never for 0."""
+    return 1.0 if memo < loss else 0.0
+
+
+def _act(params: Any, state: Any, uniforms: FloatArray) -> int:
     arm = 0
     smallest = math.inf
     for i in range(params.n_arms):
@@ -83,32 +88,47 @@ def _(params: ThompsonParameters, state: ThompsonState, uniforms: FloatArray) ->
     return arm
 
 
-@weight_of.register(ThompsonParameters)
-def _(params: ThompsonParameters, state: ThompsonState, arm: int) -> float:
+def _weight(params: Any, state: Any, arm: int) -> float:
     return math.nan  # an integral that learning does not need
 
 
-@weighs.register(ThompsonParameters)
-def _(params: ThompsonParameters) -> bool:
+def _weighs(params: Any) -> bool:
     return False
 
 
-@memo_of.register(ThompsonParameters)
-def _(params: ThompsonParameters, state: ThompsonState, arm: int, uniforms: FloatArray) -> float:
+def _memo(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
     # for the rounding: a number that no arm's draw has used
     return expand(uniforms[0], params.n_arms << 32)
+
+
+def _distribution(params: Any, state: Any, out: FloatArray) -> None:
+    probability_of_smallest(state.ones, state.zeros, out)
+
+
+def samples_its_posterior(kind: type) -> None:
+    """Register all kernels but ``init`` and ``learn`` of parameters with ``n_arms``.
+
+    The state must have the posteriors' parameters as ``ones`` and ``zeros``, at least 1.
+    """
+    act.register(kind)(_act)
+    weight_of.register(kind)(_weight)
+    weighs.register(kind)(_weighs)
+    memo_of.register(kind)(_memo)
+    distribution.register(kind)(_distribution)
+
+
+samples_its_posterior(ThompsonParameters)
+
+
+@init.register(ThompsonParameters)
+def _(params: ThompsonParameters) -> ThompsonState:
+    return prior(params.n_arms)
 
 
 @learn.register(ThompsonParameters)
 def _(
     params: ThompsonParameters, state: ThompsonState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
-    if memo < loss:  # the memo is uniform on (0, 1): always for 1, never for 0
-        state.ones[arm] += 1.0
-    else:
-        state.zeros[arm] += 1.0
-
-
-@distribution.register(ThompsonParameters)
-def _(params: ThompsonParameters, state: ThompsonState, out: FloatArray) -> None:
-    probability_of_smallest(state.ones, state.zeros, out)
+    one = rounded(loss, memo)
+    state.ones[arm] += one
+    state.zeros[arm] += 1.0 - one

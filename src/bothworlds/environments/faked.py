@@ -1,0 +1,144 @@
+"""Faked feedback: for a while, one arm looks better than it is."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray
+from bothworlds.environments.base import (
+    Environment,
+    add_to_totals,
+    benchmark,
+    cost_of,
+    loss_of,
+    open_world,
+    prepare,
+    watches,
+)
+from bothworlds.environments.delayed import Delayed
+from bothworlds.errors import InvalidArgumentError
+
+
+class FakedParameters(NamedTuple):
+    """The base environment, the arm, the first and the last round, the mean of the faked losses."""
+
+    base: Any
+    arm: int
+    first: int
+    last: int
+    mean: float
+
+
+@dataclass(frozen=True, repr=False)
+class Faked(Environment, name="faked"):
+    """Another environment in which the feedback of one arm is faked in some rounds: clicks by robots, say.
+
+    In rounds first … last the loss *shown* for the arm is not its own: it is 1 with probability ``mean``,
+    else 0, whatever the base has. What an arm *costs* stays as it is in the base: ``regret`` and
+    ``clean_regret`` are those of the base, by its true means (or losses), and a policy that follows the fakes
+    pays for it. (In :class:`Corrupted` changed losses count in ``regret``.) ``losses`` adds up what is shown.
+
+    Parameters
+    ----------
+    base:
+        Any environment that is not Delayed. (Delay what is faked, not the other way round.)
+    arm:
+        The arm that is made to look better.
+    first, last:
+        The rounds in which it is, from 1 on, both included.
+    mean:
+        The mean of the faked losses, in [0, 1].
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> E = bw.environments
+    >>> world = E.Faked(E.Bernoulli(means=[0.5, 0.7]), arm=1, first=200, last=400, mean=0.1)
+    >>> run = bw.simulate([bw.Thompson()], world, horizon=1000, replications=8, seed=1)
+    >>> honest = bw.simulate([bw.Thompson()], world.base, horizon=1000, replications=8, seed=1)
+    >>> bool(run.regret[..., -1].mean() > honest.regret[..., -1].mean() + 20)
+    True
+    """
+
+    base: Environment
+    _: KW_ONLY
+    arm: int
+    first: int
+    last: int
+    mean: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Environment):
+            raise InvalidArgumentError("base", self.base, "an environment")
+        if isinstance(self.base, Delayed):
+            raise InvalidArgumentError(
+                "base",
+                self.base,
+                "an environment that is not Delayed",
+                fix="write Delayed(Faked(...), ...)",
+            )
+        if _check.integer("arm", self.arm, at_least=0) >= self.base.n_arms:
+            raise InvalidArgumentError("arm", self.arm, f"below the number of arms, {self.base.n_arms}")
+        _check.integer("first", self.first, at_least=1)
+        _check.integer("last", self.last, at_least=self.first)
+        _check.number("mean", self.mean, at_least=0.0, at_most=1.0)
+        kind = f"on what the arms really cost, {self.base.regret_kind}"
+        object.__setattr__(self, "regret_kind", kind)
+        for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm"):
+            object.__setattr__(self, name, getattr(self.base, name))
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return self.base.n_arms
+
+    def parameters(self, horizon: int) -> FakedParameters:
+        """Those of the base, and the fakes."""
+        return FakedParameters(
+            self.base.parameters(horizon), self.arm, self.first, self.last, float(self.mean)
+        )
+
+    def block(self, random: np.random.Generator, before: int, last: int) -> FakedParameters:
+        """Those of the base for these rounds, and the fakes."""
+        return self.parameters(last)._replace(base=self.base.block(random, before, last))
+
+
+@open_world.register(FakedParameters)
+def _(env: FakedParameters) -> Any:
+    return open_world(env.base)
+
+
+@watches.register(FakedParameters)
+def _(env: FakedParameters) -> bool:
+    return watches(env.base)
+
+
+@prepare.register(FakedParameters)
+def _(env: FakedParameters, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:
+    prepare(env.base, world, t, p, uniforms)
+
+
+@add_to_totals.register(FakedParameters)
+def _(env: FakedParameters, world: Any) -> None:
+    add_to_totals(env.base, world)
+
+
+@loss_of.register(FakedParameters)
+def _(env: FakedParameters, world: Any, t: int, arm: int, uniforms: FloatArray) -> float:
+    if arm == env.arm and env.first <= t <= env.last:
+        return 1.0 if uniforms[0] < env.mean else 0.0
+    return loss_of(env.base, world, t, arm, uniforms)
+
+
+@cost_of.register(FakedParameters)
+def _(env: FakedParameters, world: Any, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    return cost_of(env.base, world, t, arm, uniforms)
+
+
+@benchmark.register(FakedParameters)
+def _(env: FakedParameters, world: Any, t: int) -> tuple[float, float]:
+    return benchmark(env.base, world, t)

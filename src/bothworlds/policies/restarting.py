@@ -1,0 +1,194 @@
+"""Any policy, restarted every so many rounds."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray, copy_state, kernel
+from bothworlds.errors import InvalidArgumentError
+from bothworlds.policies.base import (
+    Policy,
+    act,
+    before_draw,
+    distribution,
+    init,
+    inspect,
+    learn,
+    memo_of,
+    observe,
+    probability_of,
+    require_policy,
+    step,
+    weighs,
+    weight_of,
+)
+from bothworlds.simplex.kernel import CONVERGED
+
+
+class RestartingParameters(NamedTuple):
+    """The policy inside, its fresh state, and how long it lives."""
+
+    policy: Any
+    fresh: Any
+    every: int
+
+
+class RestartingState(NamedTuple):
+    """That of the policy inside, and the single numbers below."""
+
+    policy: Any
+    scalars: FloatArray
+
+
+RESTARTS, AGE, LEARNED = 0, 1, 2  # restarts so far; losses since; from ``learn`` to ``step``: anything new?
+N_SCALARS = 3
+
+MARKS = 0xFFFF  # the last bits of a memo: the number of restarts before its draw, from 0 again after 65 535
+
+
+@dataclass(frozen=True, repr=False)
+class Restarting(Policy, name="restarting"):
+    """Another policy that is started afresh every n rounds, so that no past weighs on it for ever.
+
+    If the best arm switches S − 1 times in T rounds and the policy inside has regret at most c·√(K·n) within
+    n rounds, the regret to the best arm of each time is at most c·T·√(K/n) + S·n (a stretch with a switch is
+    given up): with n ≈ (T/S)^{2/3}·K^{1/3} it is O((K·S)^{1/3}·T^{2/3}), in any world. If you know when the
+    world changes, call :meth:`Bandit.restart` instead.
+
+    Parameters
+    ----------
+    policy:
+        Any policy that is not Restarting itself. It is told that its horizon is n.
+    every:
+        n: the number of losses (of arms drawn since the last restart) after which it is restarted; at
+        least the number of arms.
+
+    Notes
+    -----
+    Losses that come late, of arms drawn before a restart, are not used. To tell them, their memo carries the
+    number of restarts in its last 16 bits: the memo of the policy inside keeps 36 bits of precision.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.Restarting(bw.TsallisINF(), every=2)
+    >>> bw.replay(policy, n_arms=2, arms=[0, 0, 0], losses=[1.0, 1.0, 1.0]).p.round(3)
+    array([[0.5  , 0.5  ],
+           [0.118, 0.882],
+           [0.5  , 0.5  ],
+           [0.118, 0.882]])
+    """
+
+    policy: Policy
+    _: KW_ONLY
+    every: int
+
+    def __post_init__(self) -> None:
+        if isinstance(require_policy(self.policy), Restarting):
+            raise InvalidArgumentError("policy", self.policy, "a policy that is not Restarting itself")
+        object.__setattr__(self, "every", _check.integer("every", self.every, at_least=1))
+        for name in ("draws", "decoupled"):
+            object.__setattr__(self, name, getattr(self.policy, name))
+
+    def parameters(self, n_arms: int, horizon: int | None) -> RestartingParameters:
+        """Those of the policy inside, for a life of n rounds."""
+        if self.every < n_arms:
+            raise InvalidArgumentError("every", self.every, f"at least the number of arms, {n_arms}")
+        told = self.every if horizon is None else min(self.every, horizon)
+        params = self.policy.resolve(n_arms, told)
+        return RestartingParameters(params, init(params), self.every)
+
+
+@kernel
+def marked(memo: float, restarts: float) -> float:
+    """The memo of the policy inside, with the number of restarts in its last bits."""
+    word = np.float64(memo).view(np.int64)
+    return float(np.int64((word & ~MARKS) | (int(restarts) & MARKS)).view(np.float64))
+
+
+@kernel
+def mark_of(memo: float) -> int:
+    """The number of restarts before the draw, modulo 65,536."""
+    return int(np.float64(memo).view(np.int64) & MARKS)
+
+
+@init.register(RestartingParameters)
+def _(params: RestartingParameters) -> RestartingState:
+    return RestartingState(init(params.policy), np.zeros(N_SCALARS))
+
+
+@before_draw.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, outstanding: int, awake: FloatArray) -> None:
+    before_draw(params.policy, state.policy, outstanding, awake)
+
+
+@act.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, uniforms: FloatArray) -> int:
+    return act(params.policy, state.policy, uniforms)
+
+
+@observe.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, arm: int, uniforms: FloatArray) -> int:
+    return observe(params.policy, state.policy, arm, uniforms)
+
+
+@weight_of.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, arm: int) -> float:
+    return weight_of(params.policy, state.policy, arm)
+
+
+@probability_of.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, arm: int) -> float:
+    return probability_of(params.policy, state.policy, arm)
+
+
+@weighs.register(RestartingParameters)
+def _(params: RestartingParameters) -> bool:
+    return weighs(params.policy)
+
+
+@memo_of.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, arm: int, uniforms: FloatArray) -> float:
+    return marked(memo_of(params.policy, state.policy, arm, uniforms), state.scalars[RESTARTS])
+
+
+@learn.register(RestartingParameters)
+def _(
+    params: RestartingParameters, state: RestartingState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    scalars = state.scalars
+    if mark_of(memo) != int(scalars[RESTARTS]) & MARKS:
+        return  # drawn before the last restart
+    learn(params.policy, state.policy, arm, loss, weight, marked(memo, 0.0))
+    scalars[LEARNED] = 1.0
+    scalars[AGE] += 1.0
+
+
+@step.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState) -> int:
+    scalars = state.scalars
+    if scalars[LEARNED] == 0.0:
+        return CONVERGED
+    scalars[LEARNED] = 0.0
+    if scalars[AGE] < params.every:
+        return step(params.policy, state.policy)
+    scalars[AGE] = 0.0
+    scalars[RESTARTS] += 1.0
+    copy_state(params.fresh, state.policy)
+    return CONVERGED
+
+
+@distribution.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, out: FloatArray) -> None:
+    distribution(params.policy, state.policy, out)
+
+
+@inspect.register(RestartingParameters)
+def _(
+    params: RestartingParameters, state: RestartingState, out_rates: FloatArray, out_estimates: FloatArray
+) -> None:
+    inspect(params.policy, state.policy, out_rates, out_estimates)
