@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import json
 import math
 import pickle
 import threading
@@ -18,6 +19,7 @@ from bothworlds.errors import (
     InvalidArgumentError,
     RepeatedPullError,
     SolverError,
+    StateError,
     UnknownPullError,
 )
 from bothworlds.simplex.kernel import FAILED
@@ -85,6 +87,73 @@ def test_delayed_feedback_is_weighted_by_the_pulls_own_probability():
     seen = 200 - len(waiting)
     s = bw.solve(expected, math.sqrt(1 + seen), bw.Tsallis(0.5))
     np.testing.assert_allclose(list(bandit.probabilities.values()), s.p, rtol=1e-9)
+
+
+def restarted(policy=None, seed=3):
+    """A bandit after a restart, and a pull of it from before and one from after."""
+    bandit = bw.Bandit(["a", "b", "c"], policy, seed=seed)
+    for _ in range(20):
+        pull = bandit.pull()
+        bandit.update(pull, reward=float(pull.arm == "a"))
+    late = bandit.pull()
+    bandit.restart()
+    return bandit, late, bandit.pull()
+
+
+@pytest.mark.parametrize("policy", [None, bw.Thompson(), bw.FTRL(bw.LogBarrier(), constants="light")])
+def test_restart_forgets_what_was_learned_and_keeps_the_rest(policy):
+    bandit, late, early = restarted(policy)
+    fresh = bw.Bandit(["a", "b", "c"], policy)
+    assert bandit.probabilities == fresh.probabilities
+    assert bandit.rounds == 22
+    assert bandit.outstanding == (late, early)
+    assert sum(int(line.split()[2]) for line in str(bandit).splitlines()[2:]) == 22
+    bandit.update(late, reward=1.0)  # accepted, and not learned from
+    assert bandit.probabilities == fresh.probabilities
+    assert bandit.to_dict()["seen"] != [0, 0, 0]
+    bandit.update(early, reward=0.0)
+    assert bandit.probabilities != fresh.probabilities
+    with pytest.raises(RepeatedPullError):
+        bandit.update(late, reward=1.0)
+
+
+def test_after_a_restart_it_plays_as_a_new_one_on_the_same_stream():
+    bandit, late, early = restarted()
+    twin = bw.Bandit(["a", "b", "c"], seed=3)
+    for _ in range(21):
+        twin.pull()
+    assert twin.pull()[:4] == early[:4]
+    for each, outstanding in ((bandit, early), (twin, twin.outstanding[-1])):
+        each.update(outstanding, reward=0.25)
+    bandit.update(late, reward=1.0)
+    assert twin.pull()[:4] == bandit.pull()[:4]
+
+
+def test_restarts_are_saved():
+    bandit, late, early = restarted()
+    for twin in (
+        bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict()))),
+        pickle.loads(pickle.dumps(bandit)),
+        copy.deepcopy(bandit),
+    ):
+        before = twin.probabilities
+        twin.update(late, reward=1.0)
+        assert twin.probabilities == before
+        twin.update(early, reward=1.0)
+        assert twin.probabilities != before
+
+
+def test_a_file_that_knows_of_no_restarts_can_be_loaded():
+    bandit = bw.Bandit(3, seed=1)
+    pull = bandit.pull()
+    data = bandit.to_dict()
+    del data["restarts"], data["outstanding"][0]["restarts"]
+    twin = bw.Bandit.from_dict(data)
+    for each in (bandit, twin):
+        each.update(pull, loss=1.0)
+    assert twin.probabilities == bandit.probabilities
+    with pytest.raises(StateError, match=r"restarts must be at least 0, got -1"):
+        bw.Bandit.from_dict(data | {"restarts": -1})
 
 
 def test_a_pull_from_before_a_restart_is_accepted_and_changes_only_what_survives():

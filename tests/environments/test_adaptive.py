@@ -31,6 +31,9 @@ def losses(environment, p):
         (en.DeterministicKiller, [0.0, 0.0, 1.0, 0.0], [0, 0, 1, 0]),
         (en.DeterministicKiller, [0.001, 0.0, 0.999, 0.0], [0, 0, 0, 0]),
         (en.DeterministicKiller, [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 0]),
+        (en.Gem, [0.25, 0.25, 0.25, 0.25], [1, 0.5, 0.5, 0.5]),
+        (en.Gem, [0.01, 0.49, 0.25, 0.25], [1, 0.5, 0.5, 0.5]),
+        (en.Gem, [0.009, 0.491, 0.25, 0.25], [0, 0.5, 0.5, 0.5]),
     ],
 )
 def test_the_rule(kind, p, expected):

@@ -95,8 +95,63 @@ REFUSED = [
     ),
     *(
         (kind, {"n_arms": 1}, r"n_arms must be at least 2, got 1")
-        for kind in (en.ThresholdAdversary, en.FavoriteAttack, en.DeterministicKiller)
+        for kind in (en.ThresholdAdversary, en.FavoriteAttack, en.DeterministicKiller, en.Gem)
     ),
+    (en.Gem, {"n_arms": 2, "threshold": 0}, r"threshold must be .* above 0 and at most 1, got 0.0"),
+    (
+        en.Drifting,
+        {"n_arms": 2, "period": 5, "benchmark": "best"},
+        r"benchmark must be one of 'fixed', 'dynamic', got 'best'",
+    ),
+    (en.ChangePoints, {"means": [], "changes": []}, r"means must be at least one row of means, got \[\]"),
+    (en.ChangePoints, {"means": 0.5, "changes": []}, r"means must be at least one row of means, got 0.5"),
+    (en.ChangePoints, {"means": [[0.5], [2]], "changes": [5]}, r"means\[1\]\[0\] must be .* 1, got 2.0"),
+    (
+        en.ChangePoints,
+        {"means": [[0.5, 0.1], [0.5]], "changes": [5]},
+        r"means\[1\] must be of the same length in all rows, 2, got",
+    ),
+    (
+        en.ChangePoints,
+        {"means": [[0.5], [0.1]], "changes": []},
+        r"changes must be one fewer than the rows of means: 1, got",
+    ),
+    (en.ChangePoints, {"means": [[0.5], [0.1]], "changes": [0]}, r"changes\[0\] must be at least 1, got 0"),
+    (
+        en.ChangePoints,
+        {"means": [[0.5], [0.1], [0.2]], "changes": [5, 5]},
+        r"changes must be in increasing order, got",
+    ),
+    (en.RandomWalk, {"start": [], "step": 0.1}, r"start must be at least one number, one per arm"),
+    (en.RandomWalk, {"start": [0.5], "step": -0.1}, r"step must be .* at least 0 .*, got -0.1"),
+    (en.RandomWalk, {"start": [0.5], "step": 0.6}, r"step must be .*, got 0.6; a step must not be longer"),
+    (en.RandomWalk, {"start": [0.5], "step": 0.1, "low": 0.6}, r"start must be within .* \[0.6, 1\], got"),
+    (en.RandomWalk, {"start": [0.5], "step": 0.1, "high": 0}, r"high must be .* above 0 .*, got 0.0"),
+    (en.Seasonal, {"means": [0.5], "period": 0, "amplitude": 0.1}, r"period must be .* above 0, got 0.0"),
+    (
+        en.Seasonal,
+        {"means": [0.1, 0.5], "period": 9, "amplitude": 0.2},
+        r"amplitude must be .* at most 0.1, got 0.2; .*scale='logit'",
+    ),
+    (
+        en.Seasonal,
+        {"means": [0.1, 0.5], "period": 9, "amplitude": 0.2, "scale": "log"},
+        r"scale must be one of 'linear', 'logit', got 'log'",
+    ),
+    (en.Faked, {"base": 3, "arm": 0, "first": 1, "last": 2}, r"base must be an environment, got 3"),
+    (
+        en.Faked,
+        {"base": en.Delayed(BASE, 1), "arm": 0, "first": 1, "last": 2},
+        r"not Delayed, got Delayed\(.*write Delayed\(Faked",
+    ),
+    (
+        en.Faked,
+        {"base": BASE, "arm": 3, "first": 1, "last": 2},
+        r"arm must be below the number of arms, 3, got",
+    ),
+    (en.Faked, {"base": BASE, "arm": -1, "first": 1, "last": 2}, r"arm must be at least 0, got -1"),
+    (en.Faked, {"base": BASE, "arm": 0, "first": 5, "last": 4}, r"last must be at least 5, got 4"),
+    (en.Faked, {"base": BASE, "arm": 0, "first": 1, "last": 2, "mean": 2}, r"mean must be .* 1, got 2.0"),
     (en.Corrupted, {"base": 3, "budget": 1}, r"base must be an environment with fixed gaps, got 3"),
     (en.Corrupted, {"base": en.Minimax(n_arms=2), "budget": 1}, r"fixed gaps, got Minimax\(n_arms=2\)"),
     (en.Corrupted, {"base": BASE, "budget": -1}, r"budget must be a finite number at least 0, got -1.0"),

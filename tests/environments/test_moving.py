@@ -83,3 +83,82 @@ def test_drifts():
 @pytest.mark.parametrize("level", [0.1, 0.3, 0.7, 0.9, 0.5])
 def test_a_drift_may_use_all_the_room_there_is(level):
     en.Drifting(n_arms=2, period=5, level=level, amplitude=round(min(level, 1 - level), 6))
+
+
+def test_change_points():
+    world = en.ChangePoints(means=[[0.1, 0.5], [0.9, 0.5], [0.9, 0.3]], changes=[2, 3])
+    expected = [[0.1, 0.5]] * 2 + [[0.9, 0.5]] + [[0.9, 0.3]] * 3
+    np.testing.assert_allclose(means_seen(world, 6), expected, atol=0.003)
+    assert en.ChangePoints(means=[[0.1, 0.5]], changes=[]).n_arms == 2
+
+
+def test_seasons():
+    linear = means_seen(en.Seasonal(means=[0.3, 0.5], period=4, amplitude=0.2), 4)
+    np.testing.assert_allclose(linear, [[0.5, 0.7], [0.3, 0.5], [0.1, 0.3], [0.3, 0.5]], atol=0.003)
+    # e^s = 4 and ¼: odds 1:9 become 4:9 and 1:36, those of 0 and 1 stay
+    world = en.Seasonal(means=[0.1, 0.0, 1.0], period=4, amplitude=math.log(4), scale="logit")
+    expected = [[4 / 13, 0, 1], [0.1, 0, 1], [1 / 37, 0, 1], [0.1, 0, 1]]
+    np.testing.assert_allclose(means_seen(world, 4), expected, atol=0.003)
+    assert world.gaps is None
+
+
+def walk(environment, horizon, seed=0):
+    """The means in every round."""
+    params = environment.parameters(horizon)
+    world, rows = open_world(params), []
+    for t, uniforms in enumerate(np.random.default_rng(seed).random((horizon, 2)), start=1):
+        prepare(params, world, t, np.empty(0), uniforms)
+        rows.append(world.losses.copy())
+    return np.array(rows)
+
+
+def test_random_walks_have_steps_of_their_standard_deviation_and_are_independent():
+    means = walk(en.RandomWalk(start=[0.5] * 3, step=0.001), 4000)
+    assert means[0].tolist() == [0.5] * 3
+    steps = np.diff(means, axis=0)
+    np.testing.assert_allclose(steps.std(axis=0), 0.001, rtol=0.05)
+    assert np.abs(steps.mean(axis=0)).max() < 4 * 0.001 / math.sqrt(4000)
+    assert np.abs(np.corrcoef(steps.T) - np.eye(3)).max() < 0.07
+
+
+def test_random_walks_fill_their_range_evenly():
+    means = walk(en.RandomWalk(start=[0.2, 0.3], step=0.05, low=0.2, high=0.4), 20_000)
+    assert means.min() >= 0.2
+    assert means.max() <= 0.4
+    counts, _ = np.histogram(means, bins=4, range=(0.2, 0.4))
+    np.testing.assert_allclose(counts / means.size, 0.25, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda **how: en.Switching(n_arms=3, gap=0.5, period=40, **how),
+        lambda **how: en.RandomWalk(start=[0.3, 0.5], step=0.05, **how),
+    ],
+)
+def test_dynamic_regret_exceeds_regret_by_what_a_fixed_arm_loses(kind):
+    how = {"horizon": 300, "replications": 3, "seed": 2}
+    fixed, dynamic = (
+        bw.simulate(bw.TsallisINF(), kind(benchmark=name), **how) for name in ("fixed", "dynamic")
+    )
+    assert (fixed.losses == dynamic.losses).all()
+    more = (dynamic.regret - fixed.regret)[..., -1]
+    assert more.min() > -1e-9
+    assert more.max() > 1
+    others = bw.simulate(bw.UCB1(), kind(benchmark="dynamic"), **how).regret[..., -1]
+    others -= bw.simulate(bw.UCB1(), kind(), **how).regret[..., -1]
+    np.testing.assert_allclose(others, more, atol=1e-9)  # it belongs to the world
+    assert "dynamic" in kind(benchmark="dynamic").regret_kind
+    assert en.Delayed(kind(benchmark="dynamic"), 5).dynamic
+
+
+def test_fakes_are_seen_and_not_suffered():
+    base = en.Bernoulli(means=[0.5, 0.7])
+    world = en.Faked(base, arm=1, first=100, last=300)
+    run = bw.simulate(bw.UCB1(), world, horizon=400, seed=1, trace=True, checkpoints=range(1, 401))
+    trace = run.traces[0][0]
+    inside = (np.arange(1, 401) >= 100) & (np.arange(1, 401) <= 300)
+    assert not trace.losses[inside & (trace.arms == 1)].any()
+    assert trace.losses[~inside & (trace.arms == 1)].any()
+    np.testing.assert_allclose(run.regret[0, 0], np.cumsum(0.2 * (trace.played == 1)))
+    assert np.array_equal(run.regret, run.clean_regret)

@@ -44,10 +44,13 @@ def probabilities(ones, zeros):
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("a", "b"),
-    [(1, 1), (1, 9), (9, 1), (2, 2), (2, 60), (40, 3), (3, 2000), (700, 700), (10**5, 3 * 10**5)],
+    [
+        *[(1, 1), (1, 9), (9, 1), (2, 2), (2, 60), (40, 3), (3, 2000), (700, 700), (10**5, 3 * 10**5)],
+        *[(1.0 + 1e-9, 1.0 + 1e-9), (1.0 + 1e-9, 1.5), (1.01, 300.7), (2.5, 1.25)],
+    ],
 )
 def test_draws_follow_the_beta_distribution(a, b):
-    uniforms, out = np.random.default_rng(a + 7 * b).random(200_000), np.empty(200_000)
+    uniforms, out = np.random.default_rng(round(a + 7 * b)).random(200_000), np.empty(200_000)
     fill(float(a), float(b), uniforms, out)
     assert stats.kstest(out, stats.beta(a, b).cdf).pvalue > 1e-3
 
@@ -63,9 +66,17 @@ POSTERIORS = [
     ([1, 1, 3, 700], [3 * 10**5, 5, 435, 7 * 10**5]),
     ([10**6, 10**6 + 500, 3], [10**6, 10**6 - 500, 4]),
 ]
+FADED = [  # those of discounted sampling: not whole
+    ([1.3, 1.2], [1.7, 1.1]),
+    ([1.01, 2.7, 1.5], [1.2, 5.5, 1.001]),
+    ([1.0 + 1e-9, 40.2], [1.5, 700.3]),
+    ([1.5, 1.4, 1.3], [1900.7, 1800.2, 1.0]),
+    ([900.5, 1.25, 1.0], [1100.5, 1.75, 1.5]),
+    ([5.5, 6.5, 7.9, 1.1], [2.5, 3.5, 1.5, 1.1]),
+]
 
 
-@pytest.mark.parametrize(("ones", "zeros"), POSTERIORS)
+@pytest.mark.parametrize(("ones", "zeros"), POSTERIORS + FADED)
 def test_probabilities_agree_with_scipy(ones, zeros):
     got = probabilities(ones, zeros)
     np.testing.assert_allclose(got, oracle.smallest(ones, zeros), rtol=0, atol=1e-8)

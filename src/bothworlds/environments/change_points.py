@@ -67,7 +67,7 @@ class ChangePoints(Moving, name="change-points"):
                 )
         if not isinstance(self.changes, Sequence | np.ndarray) or len(self.changes) != len(rows) - 1:
             raise InvalidArgumentError(
-                "changes", self.changes, f"one fewer than the rows of means: {len(rows) - 1} rounds"
+                "changes", self.changes, f"one fewer than the rows of means: {len(rows) - 1}"
             )
         changes = [_check.integer(f"changes[{i}]", t, at_least=1) for i, t in enumerate(self.changes)]
         if any(later <= earlier for earlier, later in itertools.pairwise(changes)):

@@ -20,7 +20,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 
-LEVELS = 40  # more losses than anybody will see
+LEVELS = 32  # more losses than anybody will see
 
 
 class Streams(NamedTuple):

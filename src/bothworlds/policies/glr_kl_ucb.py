@@ -17,7 +17,9 @@ from bothworlds.policies.index import plays_its_choice
 from bothworlds.policies.kl import kl_lower
 from bothworlds.simplex.kernel import CONVERGED
 
-BLOCKS = 8  # splits for each power of two: a change is placed to 1/14 of its age
+# Splits for each power of two. A change is placed to 1/62 of its age, and found up to 4% later than with all
+# splits; with 8 it is 11%, at two thirds of the time per round (tests/policies/test_tracking.py: delays).
+BLOCKS = 32
 TUNED = "GLRKLUCB(explore=0.005, delta=0.003)"
 
 
@@ -81,8 +83,8 @@ class GLRKLUCB(Policy, name="glr-kl-ucb"):
     -----
     The threshold is that of the authors' experiments; their theorem has a larger one. To save time they test
     every tenth round, at every fifth split, and keep all losses. Here every loss is tested, at splits whose
-    age grows geometrically, which are a change's place to 7% of its age: memory and time O(K + log n). Losses
-    of arms drawn before a restart are not used.
+    age grows geometrically, so that a change is placed to 2% of its age: memory O(K), time O(K + log n).
+    Losses of arms drawn before a restart are not used.
 
     Examples
     --------
