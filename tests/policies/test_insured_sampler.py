@@ -132,6 +132,48 @@ def test_after_the_rejection_it_is_a_fresh_light_barrier(horizon):
     assert fresh is not None
 
 
+def live(rounds, *, seed=4):
+    """A bandit whose best arm has become the worst, its history, and p before every round and after."""
+    bandit, losses = bw.Bandit(3, bw.InsuredSampler(), seed=seed), switch(3, rounds)
+    arms, p = [], [list(bandit.probabilities.values())]
+    for row in losses:
+        pull = bandit.pull()
+        arms.append(pull.arm)
+        bandit.update(pull, loss=row[pull.arm])
+        p.append(list(bandit.probabilities.values()))
+    return bandit, arms, losses[np.arange(rounds), arms], np.array(p)
+
+
+def test_replay_gives_a_rejected_run_bit_by_bit():
+    bandit, arms, losses, p = live(1200)
+    assert bandit.to_dict()["state"]["ftrl"]["scalars"][EPOCH] == 1.0
+    assert (bw.replay(bw.InsuredSampler(), n_arms=3, arms=arms, losses=losses, seed=4).p == p).all()
+
+
+def test_a_saved_bandit_still_knows_which_pulls_are_outdated():
+    bandit = bw.Bandit(3, bw.InsuredSampler(), seed=4)
+    losses = switch(3, 1200)
+    kept = []
+    for t, row in enumerate(losses):
+        pull = bandit.pull()
+        if t in (500, 1199):  # before the rejection, and after
+            kept.append(pull)
+        else:
+            bandit.update(pull, loss=row[pull.arm])
+    memos = [item["memo"] for item in bandit.to_dict()["outstanding"]]
+    assert memos[0] < 1.0
+    assert memos[1] == HANDED_OVER
+    twin = bw.Bandit.from_dict(bandit.to_dict())
+    before = bandit.probabilities
+    for each in (bandit, twin):
+        outdated, recent = each.outstanding
+        each.update(outdated, loss=1.0)
+        assert each.probabilities == before
+        each.update(recent, loss=1.0)
+        assert each.probabilities != before
+    assert twin.to_dict() == bandit.to_dict()
+
+
 def test_the_memo_is_the_shadow_s_probability():
     player = Player(bw.InsuredSampler(), 3)
     for t in range(50):
