@@ -46,6 +46,13 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "corrupted": E.Corrupted(BASE, 200, strategy="targeted"),
     "switching": E.Switching(n_arms=4, gap=0.2),
     "drifting": E.Drifting(n_arms=4, period=4000),
+    "change-points": E.ChangePoints(
+        means=[(0.4, 0.6, 0.6, 0.6), (0.8, 0.4, 0.6, 0.6)], changes=[HORIZON // 2], benchmark="dynamic"
+    ),
+    "random-walk": E.RandomWalk(start=(0.5, 0.5, 0.5, 0.5), step=0.01, benchmark="dynamic"),
+    "seasonal": E.Seasonal(means=(0.4, 0.6, 0.6, 0.6), period=1000, amplitude=0.3),
+    "faked": E.Faked(BASE, arm=1, first=500, last=1000),
+    "gem": E.Gem(n_arms=4),
     "threshold-adversary": E.ThresholdAdversary(n_arms=4),
     "favorite-attack": E.FavoriteAttack(n_arms=4),
     "deterministic-killer": E.DeterministicKiller(n_arms=4),

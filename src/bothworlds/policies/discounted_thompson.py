@@ -44,7 +44,7 @@ class DiscountedThompson(Policy, name="discounted-thompson"):
     >>> bw.replay(bw.DiscountedThompson(0.5), n_arms=2, arms=[0, 1], losses=[1.0, 1.0]).p.round(4)
     array([[0.5   , 0.5   ],
            [0.3333, 0.6667],
-           [0.5833, 0.4167]])
+           [0.5714, 0.4286]])
 
     References
     ----------

@@ -78,9 +78,9 @@ class Restarting(Policy, name="restarting"):
     >>> policy = bw.Restarting(bw.TsallisINF(), every=2)
     >>> bw.replay(policy, n_arms=2, arms=[0, 0, 0], losses=[1.0, 1.0, 1.0]).p.round(3)
     array([[0.5  , 0.5  ],
-           [0.118, 0.882],
+           [0.159, 0.841],
            [0.5  , 0.5  ],
-           [0.118, 0.882]])
+           [0.159, 0.841]])
     """
 
     policy: Policy
