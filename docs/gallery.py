@@ -59,13 +59,6 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "loss-table": E.LossTable(np.random.default_rng(1).random((HORIZON, 4)) * [0.8, 1.0, 1.0, 1.0]),
     "logged": E.Logged(LOG["actions"], LOG["rewards"], LOG["propensities"]),
     "delayed": E.Delayed(BASE, 100, law="geometric"),
-    "change-points": E.ChangePoints(
-        means=((0.4, 0.6, 0.6), (0.8, 0.6, 0.4)), changes=(HORIZON // 2,), benchmark="dynamic"
-    ),
-    "seasonal": E.Seasonal(means=(0.4, 0.6, 0.6, 0.6), period=1000, amplitude=0.3),
-    "random-walk": E.RandomWalk(start=(0.5, 0.5, 0.5), step=0.005, benchmark="dynamic"),
-    "faked": E.Faked(BASE, arm=1, first=500, last=1500, mean=0.1),
-    "gem": E.Gem(n_arms=4),
 }
 
 

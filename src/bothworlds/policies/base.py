@@ -49,6 +49,9 @@ class Policy(Value, ABC):
     explicit: ClassVar[bool] = True
     """Are arms drawn from probabilities that ``weight_of`` knows? Index policies do not draw at all."""
 
+    whole_memos: ClassVar[bool] = True
+    """Are its memos whole numbers? A wrapper such as ``Watched`` has to put its own beside them."""
+
     decoupled: ClassVar[bool] = False
     """Does a pull show the loss of another arm than the one it plays?"""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -148,6 +148,8 @@ class InsuredSampler(Policy, name="insured-sampler"):
     O. Maillard: Apprentissage Séquentiel: Bandits, Statistique et Renforcement. 2013 (sampling at e^{−n·kl}).
     J. Bian, K.-S. Jun: Maillard Sampling: Boltzmann Exploration Done Optimally. AISTATS 2022.
     """
+
+    whole_memos: ClassVar[bool] = False
 
     floor: Literal["adaptive", "fixed"] = "adaptive"
 
