@@ -31,7 +31,7 @@ CASES = [
     Case(bw.DiscountedThompson(0.9)),
     Case(bw.SlidingWindowThompson(window=100)),
     Case(bw.GLRKLUCB(), starts_uniform=False),
-    Case(bw.GLRKLUCB(None, delta=None, restart="local"), starts_uniform=False, needs_horizon=True),
+    Case(bw.GLRKLUCB(constants="paper", restart="local"), starts_uniform=False, needs_horizon=True),
     Case(bw.EXP3S(), needs_horizon=True),
     Case(bw.EXP3S(gamma=0.05, share=1e-5)),
     Case(bw.Restarting(bw.LightBarrier(), every=150)),

@@ -124,7 +124,7 @@ def test_glr_kl_ucb_is_the_published_algorithm(restart, fractional, most):
 
 def test_glr_kl_ucb_with_the_authors_constants():
     uniforms, losses = changing(300, 3, 150, seed=8)
-    result = drive(bw.GLRKLUCB(None, delta=None), uniforms, losses, horizon=300)
+    result = drive(bw.GLRKLUCB(constants="paper"), uniforms, losses, horizon=300)
     alpha, delta = math.sqrt(3 * math.log(300) / 300), 1 / math.sqrt(300)
     arms, restarts = tracking.glr_kl_ucb(losses, alpha, delta, local=False, growing=True, most=BLOCKS)
     assert result.arms.tolist() == arms
@@ -274,7 +274,11 @@ def test_it_learns_with_feedback_later_than_its_life():
         (lambda: bw.GLRKLUCB(-0.1), "explore must be .* at least 0 and at most 1, got -0.1"),
         (lambda: bw.GLRKLUCB(delta=0.0), "delta must be .* above 0 and at most 1, got 0"),
         (lambda: bw.GLRKLUCB(restart="some"), "restart must be one of 'global', 'local', got 'some'"),
-        (lambda: bw.GLRKLUCB(None).resolve(3, None), r"horizon must be given for GLRKLUCB, .*explore=0.005"),
+        (lambda: bw.GLRKLUCB(constants="theory"), "constants must be one of 'practical', 'paper', got"),
+        (
+            lambda: bw.GLRKLUCB(constants="paper").resolve(3, None),
+            r"horizon must be given for GLRKLUCB, .*or use GLRKLUCB\(\)",
+        ),
         (lambda: bw.EXP3S(-1), "switches must be at least 0, got -1"),
         (lambda: bw.EXP3S(gamma=0.0), "gamma must be .* above 0 and at most 1, got 0"),
         (lambda: bw.EXP3S(share=2.0), "share must be .* at most 1, got 2.0"),

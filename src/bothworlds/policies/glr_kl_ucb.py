@@ -20,7 +20,7 @@ from bothworlds.simplex.kernel import CONVERGED
 # Splits for each power of two. A change is placed to 1/62 of its age, and found up to 4% later than with all
 # splits; with 8 it is 11%, at two thirds of the time per round (tests/policies/test_tracking.py: delays).
 BLOCKS = 32
-TUNED = "GLRKLUCB(explore=0.005, delta=0.003)"
+PRACTICAL = (0.005, 0.003)  # α, δ
 
 
 class GLRParameters(NamedTuple):
@@ -73,11 +73,14 @@ class GLRKLUCB(Policy, name="glr-kl-ucb"):
     Parameters
     ----------
     explore:
-        α in [0, 1]; None is the authors' √(j·K·log T/T) in the j-th episode, which needs the horizon.
+        α in [0, 1]; None is what ``constants`` says.
     delta:
-        δ in (0, 1]; None is the authors' 1/√T.
+        δ in (0, 1]; None is what ``constants`` says.
     restart:
         ``"global"`` or ``"local"``.
+    constants:
+        ``"practical"``: α = 0.005 and δ = 0.003. ``"paper"``: the authors' α = √(j·K·log T/T) in the j-th
+        episode, and δ = 1/√T, which need the horizon.
 
     Notes
     -----
@@ -104,10 +107,11 @@ class GLRKLUCB(Policy, name="glr-kl-ucb"):
 
     explicit: ClassVar[bool] = False
 
-    explore: float | None = 0.005
+    explore: float | None = None
     _: KW_ONLY
-    delta: float | None = 0.003
+    delta: float | None = None
     restart: Literal["global", "local"] = "global"
+    constants: Literal["practical", "paper"] = "practical"
 
     def __post_init__(self) -> None:
         if self.explore is not None:
@@ -115,17 +119,22 @@ class GLRKLUCB(Policy, name="glr-kl-ucb"):
             object.__setattr__(self, "explore", explore)
         check_delta(self)
         _check.one_of("restart", self.restart, ("global", "local"))
+        _check.one_of("constants", self.constants, ("practical", "paper"))
 
     def parameters(self, n_arms: int, horizon: int | None) -> GLRParameters:
         """α and δ in numbers."""
-        explore, delta = self.explore, self.delta
-        if explore is None or delta is None:
-            horizon = require_horizon(self, horizon, TUNED)
-            tuned = min(1.0, math.sqrt(n_arms * math.log(max(2, horizon)) / horizon))
-            explore = tuned if explore is None else explore
-            delta = 1.0 / math.sqrt(horizon) if delta is None else delta
+        explore, delta = PRACTICAL
+        if self.constants == "paper":
+            horizon = require_horizon(self, horizon, "GLRKLUCB()")
+            explore = min(1.0, math.sqrt(n_arms * math.log(max(2, horizon)) / horizon))
+            delta = 1.0 / math.sqrt(horizon)
         return GLRParameters(
-            explore, self.explore is None, -math.log(delta), self.restart == "local", BLOCKS, n_arms
+            explore=explore if self.explore is None else self.explore,
+            growing=self.constants == "paper" and self.explore is None,
+            log_inverse_delta=-math.log(delta if self.delta is None else self.delta),
+            local=self.restart == "local",
+            n_blocks=BLOCKS,
+            n_arms=n_arms,
         )
 
 
