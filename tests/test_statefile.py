@@ -217,8 +217,9 @@ def test_states_of_version_1_are_read(kind):
     """Bandits that version 0.1 saved, with a pull outstanding: what they would play, and after its answer."""
     data = VERSION_1[kind]
     bandit = bw.Bandit.from_dict(data)
-    np.testing.assert_allclose(list(bandit.probabilities.values()), data["expected"], rtol=1e-12)
+    exact = 1e-10 if kind == "thompson" else 1e-12  # an integral, by other nodes since then
+    np.testing.assert_allclose(list(bandit.probabilities.values()), data["expected"], rtol=exact)
     (pull,) = bandit.outstanding
     bandit.update(pull, loss=1.0)
-    np.testing.assert_allclose(list(bandit.probabilities.values()), data["after"], rtol=1e-12)
+    np.testing.assert_allclose(list(bandit.probabilities.values()), data["after"], rtol=exact)
     assert bandit.to_dict()["version"] == 2
