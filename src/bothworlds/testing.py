@@ -42,6 +42,7 @@ from bothworlds.policies.base import (
     learn,
     pull_once,
     read_distribution,
+    require_policy,
     update_once,
     weighs,
     weight_of,
@@ -95,7 +96,7 @@ def check_policy(policy: Policy, *, n_arms: int = 4, horizon: int = 500) -> None
     AssertionError
         Which promise is broken, and how.
     """
-    case = PolicyCase(policies.base.require_policy(policy), n_arms, horizon)
+    case = PolicyCase(require_policy(policy), n_arms, horizon)
     for check in POLICY_CHECKS:
         check(case)
 
