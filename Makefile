@@ -40,7 +40,7 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install chromium fonts-dejavu-core >/dev/null; } \
 	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
 
-test: lint browser ## everything that must pass: lint, types, layers, tests, examples, docs (about 10 minutes)
+test: lint browser ## everything that must pass: lint, types, layers, tests, examples, docs (about 15 minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md docs src  # a page in one process
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain

@@ -118,15 +118,6 @@ def _moving_act(params, state, uniforms):
     return draw(state.p, uniforms[0])
 
 
-def _first_uniform(params, state, arm, uniforms):
-    state.sums[0] += uniforms[0]
-    return 0.0
-
-
-def _failing(params, state):
-    return 2
-
-
 @pytest.mark.parametrize(
     ("name", "kernels", "said"),
     [

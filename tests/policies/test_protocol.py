@@ -10,7 +10,6 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.policies.base import (
-    ALL_AWAKE,
     act_among,
     before_draw,
     draws_from_its_p,
@@ -133,4 +132,3 @@ def test_arms_that_sleep_are_never_drawn(case):
         assert weight == p[arm] > 0.0
         assert p[awake == 0.0].sum() == 0.0
         np.testing.assert_allclose(p.sum(), 1.0, rtol=1e-12)
-    assert ALL_AWAKE.size == 0

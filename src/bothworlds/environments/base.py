@@ -89,6 +89,12 @@ class Environment(Value, ABC):
         return None if self.gaps is None else 0.0
 
 
+def take_over(environment: Environment, base: Environment) -> None:
+    """Give a world around another the capabilities of the one inside."""
+    for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm"):
+        object.__setattr__(environment, name, getattr(base, name))
+
+
 class Totals(NamedTuple):
     """A world with the losses (or means) of this round, which it sets; the engine adds them up."""
 

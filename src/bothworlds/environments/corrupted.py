@@ -18,6 +18,7 @@ from bothworlds.environments.base import (
     loss_of,
     open_world,
     prepare,
+    take_over,
     watches,
 )
 from bothworlds.environments.delayed import Delayed
@@ -116,8 +117,7 @@ class Corrupted(Environment, name="corrupted"):
             raise InvalidArgumentError(
                 "base", self.base, "an environment with at least two optimal arms for strategy='inside'"
             )
-        for name in ("draws", "made_in_blocks", "can_end", "shows_any_arm"):
-            object.__setattr__(self, name, getattr(self.base, name))
+        take_over(self, self.base)
 
     @property
     def n_arms(self) -> int:

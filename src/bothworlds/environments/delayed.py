@@ -9,7 +9,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import Environment
+from bothworlds.environments.base import Environment, take_over
 from bothworlds.environments.delay import LAWS, DelayParameters
 from bothworlds.errors import InvalidArgumentError
 
@@ -59,8 +59,8 @@ class Delayed(Environment, name="delayed"):
         _check.number("mean", self.mean, at_least=0.0, at_most=self.longest)
         if self.law == "fixed" and self.mean != int(self.mean):
             raise InvalidArgumentError("mean", self.mean, "a whole number for law='fixed'")
-        for name in ("draws", "regret_kind", "dynamic", "made_in_blocks", "can_end", "shows_any_arm"):
-            object.__setattr__(self, name, getattr(self.base, name))
+        object.__setattr__(self, "regret_kind", self.base.regret_kind)
+        take_over(self, self.base)
 
     @property
     def n_arms(self) -> int:

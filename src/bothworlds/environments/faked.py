@@ -17,6 +17,7 @@ from bothworlds.environments.base import (
     loss_of,
     open_world,
     prepare,
+    take_over,
     watches,
 )
 from bothworlds.environments.delayed import Delayed
@@ -88,8 +89,7 @@ class Faked(Environment, name="faked"):
         _check.number("mean", self.mean, at_least=0.0, at_most=1.0)
         kind = f"on what the arms really cost, {self.base.regret_kind}"
         object.__setattr__(self, "regret_kind", kind)
-        for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm"):
-            object.__setattr__(self, name, getattr(self.base, name))
+        take_over(self, self.base)
 
     @property
     def n_arms(self) -> int:

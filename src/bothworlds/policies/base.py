@@ -27,8 +27,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from bothworlds import _check
 from bothworlds._jit import FloatArray, copy_state, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
@@ -314,9 +312,6 @@ def update_once(params: Any, state: Any, arm: int, loss: float, weight: float, m
 def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
     """The distribution in force."""
     distribution(params, state, out)
-
-
-ALL_AWAKE: FloatArray = np.empty(0)
 
 
 def require_policy(policy: Any, name: str = "policy", index: tuple[int, ...] = ()) -> Policy:

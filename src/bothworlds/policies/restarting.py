@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,8 @@ class Restarting(Policy, name="restarting"):
            [0.5  , 0.5  ],
            [0.159, 0.841]])
     """
+
+    whole_memos: ClassVar[bool] = False
 
     policy: Policy
     _: KW_ONLY

@@ -92,7 +92,6 @@ def play_block(
     marks: IntArray,
     tally: FloatArray,
     p: FloatArray,
-    awake: FloatArray,
     measured: FloatArray,
     distributions: FloatArray,
     record: Record,
@@ -107,7 +106,7 @@ def play_block(
     for k in range(policy_uniforms.shape[0]):
         t = before + k + 1
         draws = world_uniforms[k]
-        before_draw(params, state, int(tally[OUTSTANDING]), awake)
+        before_draw(params, state, int(tally[OUTSTANDING]), draws[:0])  # all arms are awake
         if watches(env):
             distribution(params, state, p)
         prepare(env, world, t, p, draws)

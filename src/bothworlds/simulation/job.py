@@ -17,7 +17,7 @@ from bothworlds.environments import Environment
 from bothworlds.environments.base import open_world
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
-from bothworlds.policies.base import ALL_AWAKE, Policy, init
+from bothworlds.policies.base import Policy, init
 from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
     BAD_LOSS,
@@ -118,7 +118,6 @@ class Job:
             "marks": self.marks,
             "tally": np.zeros(N_TALLY),
             "p": np.empty(n),
-            "awake": ALL_AWAKE,
             "measured": measured,
             "distributions": distributions,
             "record": record,

@@ -11,7 +11,6 @@ from bothworlds import _check, rng
 from bothworlds._jit import FloatArray, IntArray, entry
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import (
-    ALL_AWAKE,
     Policy,
     before_draw,
     distribution,
@@ -39,13 +38,12 @@ def _replay(
     arms: IntArray,
     losses: FloatArray,
     uniforms: FloatArray,
-    awake: FloatArray,
     out_p: FloatArray,
     out_rates: FloatArray,
     out_estimates: FloatArray,
 ) -> tuple[int, int]:
     for t in range(arms.size):
-        before_draw(params, state, 0, awake)
+        before_draw(params, state, 0, uniforms[t, :0])  # all arms are awake
         distribution(params, state, out_p[t])
         inspect(params, state, out_rates[t], out_estimates[t])
         weight = weight_of(params, state, arms[t]) if weighs(params) else 1.0
@@ -117,9 +115,7 @@ def replay(
         raise InvalidArgumentError("horizon", horizon, f"at least the {n} rounds of the history")
     p, rates, estimates = (np.empty((n + 1, n_arms)) for _ in range(3))
     uniforms = rng.stream(seed).random((n, policy.draws))
-    outcome, t = _replay(
-        params, init(params), arm_array, loss_array, uniforms, ALL_AWAKE, p, rates, estimates
-    )
+    outcome, t = _replay(params, init(params), arm_array, loss_array, uniforms, p, rates, estimates)
     if outcome == _IMPOSSIBLE:
         raise InvalidArgumentError(
             "arms",

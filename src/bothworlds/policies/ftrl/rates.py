@@ -85,6 +85,15 @@ def log_arms(n_arms: int) -> float:
     return math.log(n_arms) if n_arms > 1 else 1.0
 
 
+@kernel(inline=True)
+def next_horizon(restarts: bool, state: FTRLState) -> float:
+    """The square of the horizon, where it stands for one that is unknown and is over; else ``CONTINUE``."""
+    horizon = state.scalars[HORIZON]
+    if restarts and state.scalars[ROUND] + 1.0 > horizon:
+        return float(horizon * horizon)
+    return CONTINUE
+
+
 # --- one rate for all arms, which depends on the round alone --------------------------------------------
 
 
@@ -275,9 +284,10 @@ def _(rate: PaperRateParameters, state: FTRLState) -> None:
 
 @advance_rates.register(PaperRateParameters, inline=True)
 def _(rate: PaperRateParameters, state: FTRLState) -> float:
+    following = next_horizon(rate.restarts, state)
+    if following != CONTINUE:
+        return following
     horizon = state.scalars[HORIZON]
-    if rate.restarts and state.scalars[ROUND] + 1.0 > horizon:
-        return float(horizon * horizon)
     theta = coefficient(rate, horizon)
     if rate.alpha == 0.0:
         advance_linear(theta, 1.0 / horizon, 1.0, state.p, state.sums, state.rates)
@@ -398,10 +408,7 @@ def _(rate: DeviationRateParameters, state: FTRLState, arm: int, error: float) -
 
 @advance_rates.register(DeviationRateParameters, inline=True)
 def _(rate: DeviationRateParameters, state: FTRLState) -> float:
-    horizon = state.scalars[HORIZON]
-    if rate.restarts and state.scalars[ROUND] + 1.0 > horizon:
-        return float(horizon * horizon)
-    return CONTINUE
+    return next_horizon(rate.restarts, state)
 
 
 class VarianceRateParameters(NamedTuple):
@@ -591,10 +598,7 @@ def _(rate: CountedRateParameters, state: FTRLState, arm: int, error: float) -> 
 
 @advance_rates.register(CountedRateParameters)
 def _(rate: CountedRateParameters, state: FTRLState) -> float:
-    horizon = state.scalars[HORIZON]
-    if rate.restarts and state.scalars[ROUND] + 1.0 > horizon:
-        return float(horizon * horizon)
-    return CONTINUE
+    return next_horizon(rate.restarts, state)
 
 
 # --- rates that know the gaps ---------------------------------------------------------------------------

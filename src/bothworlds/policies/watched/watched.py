@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -116,6 +117,8 @@ class Watched(Policy, name="watched"):
     True
     """
 
+    whole_memos: ClassVar[bool] = False  # whole, but with no room for those of another wrapper
+
     policy: Policy
     _: KW_ONLY
     explore: float = 0.4
@@ -146,8 +149,7 @@ class Watched(Policy, name="watched"):
 
 
 def _can_be_watched(kind: type[Policy]) -> bool:
-    wraps = any(field.name == "policy" for field in fields(kind))  # a memo has room for one wrapper
-    return kind.explicit and kind.whole_memos and not kind.decoupled and not wraps
+    return kind.explicit and kind.whole_memos and not kind.decoupled
 
 
 @init.register(WatchedParameters)
