@@ -36,6 +36,8 @@ def policies() -> list[bw.Policy]:
         "ito21": [bw.Ito21(), bw.Ito21(eta=0.0)],
         "broad-omd": [bw.BroadOMD(), bw.BroadOMD(eta=0.25), bw.BroadOMD(anytime=True)],
         "barbar": [bw.BARBAR(), bw.BARBAR(constants="theory")],
+        "restarting": [bw.Restarting(bw.TsallisINF(), every=1000)],
+        "watched": [bw.Watched(bw.LightBarrier())],
     }
     given["tsallis-inf-oracle"] = [bw.TsallisINFOracle(gaps=(0.0,) + (GAP,) * (K - 1), alpha=0.5)]
     return [
