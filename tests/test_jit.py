@@ -186,6 +186,25 @@ def test_an_edited_policy_of_the_user_is_compiled_anew(tmp_path):
     assert run(USER_PROBE, path, tmp_path / "cache") == [2, 0]
 
 
+RENAME = """
+import os
+made, name = Parameters, os.environ["NAME"]
+del Parameters
+made.__name__ = made.__qualname__ = name
+globals()[name] = made
+"""
+
+
+@pytest.mark.compiled
+def test_a_cache_that_knows_a_class_that_is_gone_is_written_anew(tmp_path):
+    path, cache = [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache"
+    policy = USER_POLICY.replace("ARM", "1").replace("return Parameters(", "return made(")
+    (tmp_path / "stubborn.py").write_text(policy + RENAME)
+    assert run(USER_PROBE, path, cache, NAME="Old") == [1, 0]
+    assert run(USER_PROBE, path, cache, NAME="New") == [1, 0]
+    assert run(USER_PROBE, path, cache, NAME="New") == [1, 1]
+
+
 def test_cache_directory_falls_back_when_home_is_not_writable(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

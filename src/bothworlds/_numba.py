@@ -138,6 +138,15 @@ def disk_cache(function: Callable[..., Any]) -> Any:
         # would name the code of another signature
         files = cache._cache_file
         files._data_name_pattern = files._data_name_pattern.replace("{number", f"{PROCESS}-{{number")
+        whole_index = files._load_index
+
+        def load_index() -> Any:
+            try:
+                return whole_index()
+            except (ImportError, AttributeError):  # names a class that this program does not have (yet)
+                return {}
+
+        files._load_index = load_index
         return cache
 
     class Router(caching.NullCache):  # type: ignore[misc]
