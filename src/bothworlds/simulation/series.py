@@ -14,6 +14,7 @@ from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
+from bothworlds.rng import Uniforms
 from bothworlds.simulation.job import BatchJob, Job, check_fit, group, make_jobs
 
 
@@ -86,6 +87,7 @@ def compile_kernels(policy: Policy, environment: Environment, horizon: int) -> N
     for job in _probes(policy, environment, horizon):
         entry, arguments = job.kernel
         entry.bind(*arguments)
+    Uniforms(0, ()).draw(4)  # and the kernel that makes random numbers
 
 
 def _probes(policy: Policy, environment: Environment, horizon: int) -> list[Job | BatchJob]:
