@@ -9,7 +9,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from numba.core import caching, cgutils, imputils, types
+from numba.core import caching, cgutils, codegen, compiler, imputils, types
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.typing import templates
 from packaging.requirements import Requirement
@@ -48,6 +48,12 @@ def test_only_one_file_touches_numba():
         (caching.FunctionCache, ["load_overload", "save_overload", "_index_key", "cache_path"]),
         (caching.IndexDataCacheFile, ["_load_index", "_data_name"]),
         (caching._CacheLocator, ["get_cache_path", "get_source_stamp", "get_disambiguator", "from_function"]),
+        (
+            codegen.JITCodeLibrary,
+            ["_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals"],
+        ),
+        (compiler.Compiler, ["compile_extra"]),
+        (compiler.Flags, ["no_compile", "no_cpython_wrapper", "no_cfunc_wrapper"]),
         (templates, ["AbstractTemplate", "infer_global", "signature"]),
         (imputils, ["impl_ret_borrowed"]),
         (cgutils, ["get_or_insert_function", "alloca_once_value", "voidptr_t"]),
