@@ -287,7 +287,7 @@ def test_it_learns_with_feedback_later_than_its_life():
         (lambda: bw.Restarting(bw.UCB1, every=5), r"policy must be a policy .*write UCB1\(\)"),
         (
             lambda: bw.Restarting(bw.Restarting(bw.UCB1(), every=5), every=9),
-            "policy must be a policy that is not Restarting itself",
+            "policy must be a policy that is not a wrapper itself",
         ),
         (
             lambda: bw.Restarting(bw.UCB1(), every=4).resolve(5, None),

@@ -27,6 +27,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from bothworlds import _check
 from bothworlds._jit import FloatArray, copy_state, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
@@ -47,8 +49,8 @@ class Policy(Value, ABC):
     explicit: ClassVar[bool] = True
     """Are arms drawn from probabilities that ``weight_of`` knows? Index policies do not draw at all."""
 
-    whole_memos: ClassVar[bool] = True
-    """Are its memos whole numbers? A wrapper such as ``Watched`` has to put its own beside them."""
+    marks_memos: ClassVar[bool] = False
+    """Is it a wrapper that marks memos (see :func:`marked`)? Then it cannot be inside another one."""
 
     decoupled: ClassVar[bool] = False
     """Does a pull show the loss of another arm than the one it plays?"""
@@ -170,6 +172,24 @@ def inspect(params: Any, state: Any, out_rates: FloatArray, out_estimates: Float
     """Learning rates and cumulative estimated losses in force; NaN for policies that have none."""
     out_rates[:] = math.nan
     out_estimates[:] = math.nan
+
+
+# --- memos with a mark, for wrappers that restart what is inside ------------------------------------------
+
+MARKS = 0xFFFF  # the last bits of a memo: the number of restarts before its draw, from 0 again after 65 535
+
+
+@kernel(inline=True)
+def marked(memo: float, restarts: float) -> float:
+    """The memo of the policy inside, to 36 bits, with the number of restarts in its last bits."""
+    word = np.float64(memo).view(np.int64)
+    return float(np.int64((word & ~MARKS) | (int(restarts) & MARKS)).view(np.float64))
+
+
+@kernel(inline=True)
+def outdated(memo: float, restarts: float) -> bool:
+    """Was this memo marked before the last restart?"""
+    return int(np.float64(memo).view(np.int64) & MARKS) != int(restarts) & MARKS
 
 
 # --- drawing --------------------------------------------------------------------------------------------

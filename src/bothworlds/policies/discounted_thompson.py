@@ -52,7 +52,6 @@ class DiscountedThompson(Policy, name="discounted-thompson"):
     """
 
     explicit: ClassVar[bool] = False
-    whole_memos: ClassVar[bool] = False
 
     discount: float = 0.9995
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, kernel
+from bothworlds._jit import FloatArray, copy_state, kernel
 from bothworlds._simd import (
     LANES,
     add_up,
@@ -24,7 +24,17 @@ from bothworlds._simd import (
     store,
     whole,
 )
-from bothworlds.policies.base import Policy, copy, draws_from_its_p, init, inspect, learn, memo_of, step
+from bothworlds.policies.base import (
+    Policy,
+    begin_again,
+    copy,
+    draws_from_its_p,
+    init,
+    inspect,
+    learn,
+    memo_of,
+    step,
+)
 from bothworlds.policies.ftrl.aliases import LightBarrier
 from bothworlds.policies.ftrl.estimators import CappedBaseline
 from bothworlds.policies.ftrl.ftrl import FTRL
@@ -46,12 +56,13 @@ FLOORS = ("adaptive", "fixed")
 
 
 class InsuredParameters(NamedTuple):
-    """The two FTRL machines, the largest ε, whether it adapts, and the number of arms."""
+    """The two FTRL machines, the largest ε, whether it adapts, whether arms are tested, and how many."""
 
     shadow: FTRLParameters
     fallback: FTRLParameters
     floor: float
     adaptive: bool
+    change_test: bool
     n_arms: int
 
 
@@ -149,9 +160,9 @@ class InsuredSampler(Policy, name="insured-sampler"):
     J. Bian, K.-S. Jun: Maillard Sampling: Boltzmann Exploration Done Optimally. AISTATS 2022.
     """
 
-    whole_memos: ClassVar[bool] = False
-
     floor: Literal["adaptive", "fixed"] = "adaptive"
+    _: KW_ONLY
+    change_test: bool = True
 
     def __post_init__(self) -> None:
         _check.one_of("floor", self.floor, FLOORS)
@@ -171,6 +182,7 @@ class InsuredSampler(Policy, name="insured-sampler"):
             LightBarrier().parameters(n_arms, horizon),
             floor,
             adaptive,
+            self.change_test,
             n_arms,
         )
 
@@ -197,6 +209,15 @@ def _(params: InsuredParameters) -> InsuredState:
         scalars=np.zeros(N_SCALARS),
         ftrl=init(params.shadow),
     )
+
+
+@begin_again.register(InsuredParameters)
+def _(
+    params: InsuredParameters, state: InsuredState, fresh: InsuredState, loss_sum: float, loss_count: float
+) -> None:
+    copy_state(fresh, state)
+    state.ftrl.scalars[LOSS_SUM] = loss_sum
+    state.ftrl.scalars[LOSS_COUNT] = loss_count
 
 
 @memo_of.register(InsuredParameters, inline=True)
@@ -230,7 +251,7 @@ def _(
 ) -> None:
     if insured(state):
         changed = watch(state.arms, WIDTH * arm, state.means[arm], loss)
-        if indebted(state, loss, memo / weight) or changed:
+        if indebted(state, loss, memo / weight) or (changed and params.change_test):
             hand_over(params, state)
         else:
             count(state, arm, loss)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, copy_state, kernel
+from bothworlds._jit import FloatArray, copy_state
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import (
     Policy,
@@ -18,8 +18,10 @@ from bothworlds.policies.base import (
     init,
     inspect,
     learn,
+    marked,
     memo_of,
     observe,
+    outdated,
     probability_of,
     require_policy,
     step,
@@ -47,8 +49,6 @@ class RestartingState(NamedTuple):
 RESTARTS, AGE, LEARNED = 0, 1, 2  # restarts so far; losses since; from ``learn`` to ``step``: anything new?
 N_SCALARS = 3
 
-MARKS = 0xFFFF  # the last bits of a memo: the number of restarts before its draw, from 0 again after 65 535
-
 
 @dataclass(frozen=True, repr=False)
 class Restarting(Policy, name="restarting"):
@@ -62,7 +62,7 @@ class Restarting(Policy, name="restarting"):
     Parameters
     ----------
     policy:
-        Any policy that is not Restarting itself. It is told that its horizon is n.
+        Any policy but a wrapper. It is told that its horizon is n.
     every:
         n: the number of losses (of arms drawn since the last restart) after which it is restarted; at
         least the number of arms.
@@ -83,15 +83,15 @@ class Restarting(Policy, name="restarting"):
            [0.159, 0.841]])
     """
 
-    whole_memos: ClassVar[bool] = False
+    marks_memos: ClassVar[bool] = True
 
     policy: Policy
     _: KW_ONLY
     every: int
 
     def __post_init__(self) -> None:
-        if isinstance(require_policy(self.policy), Restarting):
-            raise InvalidArgumentError("policy", self.policy, "a policy that is not Restarting itself")
+        if require_policy(self.policy).marks_memos:
+            raise InvalidArgumentError("policy", self.policy, "a policy that is not a wrapper itself")
         object.__setattr__(self, "every", _check.integer("every", self.every, at_least=1))
         for name in ("draws", "decoupled"):
             object.__setattr__(self, name, getattr(self.policy, name))
@@ -103,19 +103,6 @@ class Restarting(Policy, name="restarting"):
         told = self.every if horizon is None else min(self.every, horizon)
         params = self.policy.resolve(n_arms, told)
         return RestartingParameters(params, init(params), self.every)
-
-
-@kernel
-def marked(memo: float, restarts: float) -> float:
-    """The memo of the policy inside, with the number of restarts in its last bits."""
-    word = np.float64(memo).view(np.int64)
-    return float(np.int64((word & ~MARKS) | (int(restarts) & MARKS)).view(np.float64))
-
-
-@kernel
-def mark_of(memo: float) -> int:
-    """The number of restarts before the draw, modulo 65,536."""
-    return int(np.float64(memo).view(np.int64) & MARKS)
 
 
 @init.register(RestartingParameters)
@@ -163,8 +150,8 @@ def _(
     params: RestartingParameters, state: RestartingState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
     scalars = state.scalars
-    if mark_of(memo) != int(scalars[RESTARTS]) & MARKS:
-        return  # drawn before the last restart
+    if outdated(memo, scalars[RESTARTS]):
+        return
     learn(params.policy, state.policy, arm, loss, weight, marked(memo, 0.0))
     scalars[LEARNED] = 1.0
     scalars[AGE] += 1.0

@@ -63,7 +63,6 @@ class SlidingWindowThompson(Policy, name="sliding-window-thompson"):
     """
 
     explicit: ClassVar[bool] = False
-    whole_memos: ClassVar[bool] = False
 
     window: int = 2000
 

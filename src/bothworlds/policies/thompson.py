@@ -60,7 +60,6 @@ class Thompson(Policy, name="thompson"):
     """
 
     explicit: ClassVar[bool] = False
-    whole_memos: ClassVar[bool] = False
 
     def parameters(self, n_arms: int, horizon: int | None) -> ThompsonParameters:
         """K; the horizon plays no part."""

@@ -20,7 +20,9 @@ from bothworlds.policies.base import (
     init,
     inspect,
     learn,
+    marked,
     memo_of,
+    outdated,
     require_policy,
     step,
     weight_of,
@@ -43,8 +45,6 @@ from bothworlds.policies.watched.state import (
     WatchedState,
 )
 from bothworlds.policies.watched.trial import mix, try_out
-
-EPOCH = 2.0**32  # a memo is that of the policy inside, a whole number below this, plus this for each restart
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,9 +97,8 @@ class Watched(Policy, name="watched"):
     budget is not a hard cap: chance is allowed for, and rare trials come on top.
 
     A restart forgets all but the mean of the trial's losses, for policies that use one. Feedback that was
-    drawn before it and comes after it counts for the watch, not for the policy inside. The memo of the
-    policy inside must be a whole number below 2^32. Memory is twice that of the policy inside, and eleven
-    numbers per arm.
+    drawn before it and comes after it counts for the watch, not for the policy inside. Memory is twice that
+    of the policy inside, and eleven numbers per arm.
 
     Examples
     --------
@@ -117,7 +116,7 @@ class Watched(Policy, name="watched"):
     True
     """
 
-    whole_memos: ClassVar[bool] = False  # whole, but with no room for those of another wrapper
+    marks_memos: ClassVar[bool] = True
 
     policy: Policy
     _: KW_ONLY
@@ -149,7 +148,7 @@ class Watched(Policy, name="watched"):
 
 
 def _can_be_watched(kind: type[Policy]) -> bool:
-    return kind.explicit and kind.whole_memos and not kind.decoupled
+    return kind.explicit and not (kind.decoupled or kind.marks_memos)
 
 
 @init.register(WatchedParameters)
@@ -203,7 +202,7 @@ def _(params: WatchedParameters, state: WatchedState, out: FloatArray) -> None:
 
 @memo_of.register(WatchedParameters, inline=True)
 def _(params: WatchedParameters, state: WatchedState, arm: int, uniforms: FloatArray) -> float:
-    return float(EPOCH * state.scalars[RESTARTS] + memo_of(params.policy, state.policy, arm, uniforms))
+    return marked(memo_of(params.policy, state.policy, arm, uniforms), state.scalars[RESTARTS])
 
 
 @learn.register(WatchedParameters, inline=True)
@@ -211,9 +210,8 @@ def _(
     params: WatchedParameters, state: WatchedState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
     scalars = state.scalars
-    own = memo - EPOCH * scalars[RESTARTS]
-    if own >= 0.0:  # else drawn before the last restart
-        learn(params.policy, state.policy, arm, loss, weight, own)
+    if not outdated(memo, scalars[RESTARTS]):
+        learn(params.policy, state.policy, arm, loss, weight, marked(memo, 0.0))
     deviation = loss - (0.5 + scalars[LOSS_SUM]) / (1.0 + scalars[SEEN])
     scalars[LOSS_SUM] += loss
     scalars[SEEN] += 1.0
