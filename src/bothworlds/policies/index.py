@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds.policies.base import act, distribution, init, learn, step, weighs, weight_of
+from bothworlds.policies.base import act, distribution, init, learn, step, sum_of, weighs, weight_of
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -29,15 +29,12 @@ def index(params: Any, mean: float, count: float, log_round: float) -> float:
 @kernel
 def smallest_index(params: Any, state: IndexState) -> int:
     """The first unseen arm, else the first of those with the smallest index."""
-    seen = 0.0
-    for i in range(params.n_arms):
-        if state.counts[i] == 0.0:
-            return i
-        seen += state.counts[i]
-    log_round = math.log(seen + 1.0)
+    log_round = math.log(sum_of(state.counts) + 1.0)
     best = 0
     smallest = math.inf
     for i in range(params.n_arms):
+        if state.counts[i] == 0.0:
+            return i
         value = index(params, state.sums[i] / state.counts[i], state.counts[i], log_round)
         if value < smallest:
             smallest = value
