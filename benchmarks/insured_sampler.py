@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 import bothworlds as bw
 
 worlds = bw.environments
-POLICIES = [bw.InsuredSampler(), bw.InsuredSampler("fixed"), bw.LightBarrier()]
-NAMES = ["insured", "fixed floor", "LightBarrier"]
+POLICIES = [bw.InsuredSampler(), bw.InsuredSampler("adaptive"), bw.LightBarrier()]
+NAMES = ["insured", "adaptive floor", "LightBarrier"]
 
 BERNOULLI = {
     "K=2, .1/.7": worlds.Bernoulli(means=[0.1, 0.7]),

@@ -6,6 +6,7 @@ held against that of an anchor, by the family of the world:
 
 * iid, low variance, rare events, late feedback: (R + K)/(R_Thompson + K), in the geometric mean;
 * adaptive, corrupted, faked, switching: R/√(KT); of clean means where losses are corrupted or faked;
+  adaptive adversaries read p, and meet only policies that draw from a p that is known;
 * constrained, seasonal: R/R_LightBarrier;
 * changes, drift: regret after the first change over that of discounted Thompson, and regret before it over
   that of LightBarrier.
@@ -33,6 +34,7 @@ Regrets = NDArray[np.float64]  # policies × runs
 
 CANDIDATES: dict[str, bw.Policy] = {
     "Watched(InsuredSampler)": bw.Watched(bw.InsuredSampler()),
+    "same, adaptive floor": bw.Watched(bw.InsuredSampler("adaptive")),
     "Watched(LightBarrier)": bw.Watched(bw.LightBarrier()),
     "InsuredSampler": bw.InsuredSampler(),
 }
@@ -313,10 +315,12 @@ class Result(NamedTuple):
 
 
 def play(world: World, runs: int, seed: int, jobs: int) -> Result:
-    """Play all policies in a world."""
+    """Play the policies in a world: all, or where the adversary reads p those that draw from a known one."""
     marks = [world.change, world.horizon] if world.change else [world.horizon]
+    policies = list((CANDIDATES | ANCHORS).values())
+    playing = [k for k, each in enumerate(policies) if each.explicit or world.family != "adaptive"]
     run = bw.simulate(
-        [*CANDIDATES.values(), *ANCHORS.values()],
+        [policies[k] for k in playing],
         world.environment,
         horizon=world.horizon,
         replications=max(8, runs // 4) if world.horizon > 300_000 else runs,
@@ -325,7 +329,9 @@ def play(world: World, runs: int, seed: int, jobs: int) -> Result:
         jobs=jobs,
         tell_horizon=False,
     )
-    regret = run.clean_regret if world.family == "corrupted" else run.regret
+    played = run.clean_regret if world.family == "corrupted" else run.regret
+    regret = np.full((len(policies), *played.shape[1:]), np.nan)
+    regret[playing] = played
     before = regret[:, :, 0] if world.change else np.zeros(regret.shape[:2])
     return Result(world, regret[:, :, -1] - before, before)
 
@@ -365,10 +371,11 @@ def to_root(row: int) -> Score:
     """The largest R/√(KT)."""
 
     def score(regrets: list[Regrets], among: list[World]) -> float:
-        return max(
+        scaled = [
             float(each[row].mean()) / math.sqrt(world.environment.n_arms * world.horizon)
             for each, world in zip(regrets, among, strict=True)
-        )
+        ]
+        return float(np.nanmax(scaled))
 
     return score
 
@@ -456,7 +463,8 @@ def table(results: list[Result], family: str) -> list[str]:
         for each in result.after / scale:
             error = each.std(ddof=1) / math.sqrt(each.size)
             high = np.quantile(each, 0.95)
-            cells.append(f"{each.mean():.{digits}f} ± {error:.{digits}f} ({high:.{digits}f})")
+            shown = f"{each.mean():.{digits}f} ± {error:.{digits}f} ({high:.{digits}f})"
+            cells.append("–" if np.isnan(high) else shown)
         mark = " (tuned)" if world.tuned else ""
         lines.append(f"| {world.name}{mark} | " + " | ".join(cells) + " |")
     return lines

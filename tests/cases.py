@@ -18,7 +18,7 @@ class Case(NamedTuple):
 CASES = [
     Case(bw.LightBarrier()),
     Case(bw.InsuredSampler()),
-    Case(bw.InsuredSampler(floor="fixed")),
+    Case(bw.InsuredSampler("adaptive")),
     Case(bw.TsallisINF()),
     Case(bw.TsallisINF(estimator="rv")),
     Case(bw.INF(), needs_horizon=True),

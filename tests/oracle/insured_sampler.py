@@ -49,9 +49,9 @@ class InsuredSampler:
         self.C, self.theta = (8.0, 3.0) if fixed else (2.0, 1.5)
         self.start()
 
-    def start(self):
+    def start(self, losses=None):
         self.t = 1
-        self.L, self.S = [0.0] * self.n_arms, [1.0] * self.n_arms
+        self.L, self.S = losses or [0.0] * self.n_arms, [1.0] * self.n_arms
         self.gamma = [self.theta / math.sqrt(self.log(1))] * self.n_arms
         self.act()
 
@@ -97,7 +97,8 @@ class InsuredSampler:
             self.on = False
             self.C, self.theta = 0.5, 0.75
             self.see(loss)
-            self.start()
+            m = [(self.s[i] + 0.5) / (self.n[i] + 1) for i in range(self.n_arms)]
+            self.start([sum(self.n) * (mi - min(m)) for mi in m] if self.reason == "change" else None)
             return
         b = [min(self.mean, cap) for cap in self.caps]
         d = loss - b[a]
@@ -144,5 +145,5 @@ class InsuredSampler:
         self.V += e**2
         indebted = 3 * math.sqrt(self.V) + 3 < self.D
         if changed or indebted:
-            self.reason = "change" if changed else "insurance"
+            self.reason = "insurance" if indebted else "change"
         return changed or indebted

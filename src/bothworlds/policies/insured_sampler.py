@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,11 +38,12 @@ from bothworlds.policies.base import (
 from bothworlds.policies.ftrl.aliases import LightBarrier
 from bothworlds.policies.ftrl.estimators import CappedBaseline
 from bothworlds.policies.ftrl.ftrl import FTRL
-from bothworlds.policies.ftrl.kernel import FTRLParameters, restart
+from bothworlds.policies.ftrl.kernel import FTRLParameters, restart, update_p
 from bothworlds.policies.ftrl.rates import ErrorWeightedRates
 from bothworlds.policies.ftrl.state import DRIFT, EPOCH, ERRORS, LEARNED, LOSS_COUNT, LOSS_SUM, FTRLState
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers import LogBarrier
+from bothworlds.simplex.steps import SEVERAL
 
 GREED = 1.5  # λ: how much faster than e^(−n·kl) the weight of an arm falls
 PRIOR = 4.0  # pseudo-count of the variance ratio
@@ -52,17 +53,16 @@ PATIENCE = 3.0  # of the insurance test: standard deviations, and losses on top 
 ROUNDING = 1e-15  # a divergence of less is that of equal means
 HANDED_OVER = 2.0  # the memo of a draw after the rejection; before it is x_a, which is at most 1
 
-FLOORS = ("adaptive", "fixed")
+FLOORS = ("fixed", "adaptive")
 
 
 class InsuredParameters(NamedTuple):
-    """The two FTRL machines, the largest ε, whether it adapts, whether arms are tested, and how many."""
+    """The two FTRL machines, the largest ε, whether it adapts, and the number of arms."""
 
     shadow: FTRLParameters
     fallback: FTRLParameters
     floor: float
     adaptive: bool
-    change_test: bool
     n_arms: int
 
 
@@ -118,40 +118,42 @@ class InsuredSampler(Policy, name="insured-sampler"):
 
     *Shadow.* A log-barrier FTRL x learns from the same importance-weighted losses, and holds a floor:
 
-        p_i ∝ max{q_i, ε·x_i} ,   ε = 0.2/(1 + max{0, −D}/25) .
+        p_i ∝ max{q_i, ε·x_i} ,   ε = 0.03 .
 
-    Its C is 2, its rates are ``ErrorWeightedRates(1.5, monotone=True)``, and its baselines are capped by the
-    probability in force: b_i = min{ḡ, ½·p_i·(L_i − λ)}, ḡ the mean of all losses seen.
+    Its C is 8, its rates γ are ``ErrorWeightedRates(3, monotone=True)``, and its baselines are
+    b_i = min{ḡ, 0.015·(C + γ_i)}, ḡ the mean of all losses seen.
 
     *Tests.* D = Σ (1 − x_a/p_a)·(ℓ_a − ḡ) estimates without bias what the sampler has lost more than its
     shadow would have. The sampler is rejected when D > 3·√V + 3, V the sum of squares, or when an arm has
     changed: for one of η = 2^−4, 2^−7, 2^−10, 2^−14 the leaky sum k = Σ (1−η)^{n_i − j} r_j of its residuals
     has abs(k) > √(2uv) + u/3, with v that of the variances m_i(1−m_i) at (1−η)², and u = 4 + log n_i. From
-    then on, for good, it is a fresh :class:`LightBarrier` that knows nothing but ḡ.
+    then on, for good, it is a :class:`LightBarrier`. After a change it starts with what the sampler knew, the
+    estimated losses L_i = n·(m_i − m_k), n = Σ n_i: the order of the arms may well be the same, as it is when
+    all move together (if it is not, :class:`Watched` finds out). After a debt it knows nothing but ḡ.
 
     With an unknown horizon, log(t + K) stands for log T and 1/t for the clip of the rates; nothing else uses
     the horizon. Losses that come late count when they come, with the p_a and x_a of their draw; of those
     drawn before the rejection that come after it only ḡ takes note.
 
     What is proved: every probability is exact, the estimates and D are unbiased. What is only measured: the
-    regret. On iid losses it is that of Thompson sampling, and less where losses vary little. **There is no
-    worst-case bound**: in a long calm the floor nearly vanishes, and an adversary who reads p and then hides
-    good losses in improbable arms does more harm than to :class:`LightBarrier`.
+    regret. On iid losses it is that of Thompson sampling, and less where losses vary little. A bound
+    O(√(KT log T)/ε) up to the rejection is sketched, not proved line by line: x is FTRL on estimates with
+    p_i ≥ ε·x_i/(1 + ε), and the insurance test bounds what p may lose more than x.
 
     Parameters
     ----------
     floor:
-        ``"adaptive"``: as above.
-        ``"fixed"``: ε = 0.03 always, C = 8, rates with θ = 3 and b_i = min{ḡ, 0.015·(C + γ_i)}: a little more
-        regret on iid losses, less harm by such adversaries. A bound O(√(KT log T)/ε) up to the rejection is
-        sketched, not proved line by line: x is FTRL on estimates with p_i ≥ ε·x_i/(1 + ε), and the insurance
-        test bounds what p may lose more than x.
+        ``"fixed"``: as above.
+        ``"adaptive"``: ε = 0.2/(1 + max{0, −D}/25), C = 2, rates with θ = 1.5, and baselines capped by the
+        probability in force, b_i = min{ḡ, ½·p_i·(L_i − λ)}: a little less regret on some iid losses. Not even
+        a sketch of a bound: in a long calm the floor nearly vanishes, and an adversary who reads p and then
+        hides good losses in improbable arms does more harm.
 
     Examples
     --------
     >>> import bothworlds as bw
     >>> bw.replay(bw.InsuredSampler(), n_arms=2, arms=[0, 0, 1], losses=[1.0, 1.0, 0.0]).p[-1].round(3)
-    array([0.079, 0.921])
+    array([0.03, 0.97])
 
     References
     ----------
@@ -160,9 +162,7 @@ class InsuredSampler(Policy, name="insured-sampler"):
     J. Bian, K.-S. Jun: Maillard Sampling: Boltzmann Exploration Done Optimally. AISTATS 2022.
     """
 
-    floor: Literal["adaptive", "fixed"] = "adaptive"
-    _: KW_ONLY
-    change_test: bool = True
+    floor: Literal["fixed", "adaptive"] = "fixed"
 
     def __post_init__(self) -> None:
         _check.one_of("floor", self.floor, FLOORS)
@@ -182,7 +182,6 @@ class InsuredSampler(Policy, name="insured-sampler"):
             LightBarrier().parameters(n_arms, horizon),
             floor,
             adaptive,
-            self.change_test,
             n_arms,
         )
 
@@ -251,8 +250,9 @@ def _(
 ) -> None:
     if insured(state):
         changed = watch(state.arms, WIDTH * arm, state.means[arm], loss)
-        if indebted(state, loss, memo / weight) or (changed and params.change_test):
-            hand_over(params, state)
+        in_debt = indebted(state, loss, memo / weight)
+        if in_debt or changed:
+            hand_over(params, state, not in_debt)
         else:
             count(state, arm, loss)
     epoch = 1.0 if memo == HANDED_OVER else 0.0  # another than the FTRL's: only the mean takes note
@@ -290,15 +290,24 @@ def indebted(state: InsuredState, loss: float, ratio: float) -> bool:
 
 
 @kernel
-def hand_over(params: InsuredParameters, state: InsuredState) -> None:
-    """Become a fresh fallback, for good."""
-    scalars = state.ftrl.scalars
+def hand_over(params: InsuredParameters, state: InsuredState, trusted: bool) -> None:
+    """Become the fallback, for good; if the sampler's means can be trusted, one that knows them."""
+    ftrl = state.ftrl
+    scalars = ftrl.scalars
     scalars[EPOCH] = 1.0
     scalars[LEARNED] = 0.0  # what the shadow has learned in this round goes with it
     scalars[DRIFT] = 0.0
     scalars[ERRORS] = 0.0
-    restart(params.fallback, state.ftrl, params.fallback.rate.horizon)
-    copy(state.ftrl.p, state.p)
+    restart(params.fallback, ftrl, params.fallback.rate.horizon)
+    if trusted:
+        best = state.means[int(state.scalars[LEADER])]
+        seen = 0.0
+        for i in range(params.n_arms):
+            seen += state.arms[WIDTH * i + COUNT]
+        for i in range(params.n_arms):
+            ftrl.losses[i] = seen * (state.means[i] - best)
+        update_p(params.fallback, ftrl, SEVERAL, 0.0, 0.0)
+    copy(ftrl.p, state.p)
 
 
 @kernel(inline=True)
