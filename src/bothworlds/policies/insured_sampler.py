@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,16 @@ from bothworlds.policies.ftrl.estimators import CappedBaseline
 from bothworlds.policies.ftrl.ftrl import FTRL
 from bothworlds.policies.ftrl.kernel import FTRLParameters, restart
 from bothworlds.policies.ftrl.rates import ErrorWeightedRates
-from bothworlds.policies.ftrl.state import DRIFT, EPOCH, ERRORS, LEARNED, LOSS_COUNT, LOSS_SUM, FTRLState
+from bothworlds.policies.ftrl.state import (
+    BEGUN,
+    DRIFT,
+    EPOCH,
+    ERRORS,
+    LEARNED,
+    LOSS_COUNT,
+    LOSS_SUM,
+    FTRLState,
+)
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers import LogBarrier
 
@@ -160,6 +169,8 @@ class InsuredSampler(Policy, name="insured-sampler"):
     J. Bian, K.-S. Jun: Maillard Sampling: Boltzmann Exploration Done Optimally. AISTATS 2022.
     """
 
+    fixed_arms: ClassVar[str | None] = "its insurance compares it with a shadow that plays among all arms"
+
     floor: Literal["adaptive", "fixed"] = "adaptive"
     _: KW_ONLY
     change_test: bool = True
@@ -218,6 +229,7 @@ def _(
     copy_state(fresh, state)
     state.ftrl.scalars[LOSS_SUM] = loss_sum
     state.ftrl.scalars[LOSS_COUNT] = loss_count
+    state.ftrl.scalars[BEGUN] = loss_sum
 
 
 @memo_of.register(InsuredParameters, inline=True)

@@ -117,6 +117,7 @@ class Watched(Policy, name="watched"):
     """
 
     marks_memos: ClassVar[bool] = True
+    fixed_arms: ClassVar[str | None] = "its trials compare arms with the favorite, which may be asleep"
 
     policy: Policy
     _: KW_ONLY
