@@ -35,7 +35,7 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.ftrl.kernel import FTRLParameters, solve_anew, update_p
-from bothworlds.policies.ftrl.state import EPOCH, LEARNED, FTRLState
+from bothworlds.policies.ftrl.state import EPOCH, LEARNED, LOSS_SUM, FTRLState
 from bothworlds.simplex.steps import SEVERAL
 
 
@@ -139,6 +139,7 @@ def _(
     for i in range(ftrl.losses.size):
         ftrl.losses[i] += state.predictions[i]
     learn(params.ftrl, ftrl, arm, error, weight, memo)
+    ftrl.scalars[LOSS_SUM] += loss - error
 
 
 @step.register(OptimisticParameters, inline=True)

@@ -87,7 +87,10 @@ def rest_rates(rate: Any, state: FTRLState, before: FTRLState, arm: int) -> None
 
 @generic
 def join_rates(rate: Any, state: FTRLState) -> None:
-    """The last arm is new, with a rate as after a restart; others have theirs (called from Python only)."""
+    """The last arm is new: its rate is as after a restart, those of others as before (called from Python only).
+
+    Rates that depend on the number of arms, or are the same for all, are brought up to date.
+    """
 
 
 def log_horizon(horizon: float) -> float:
@@ -419,7 +422,11 @@ def _(rate: ErrorWeightedParameters, state: FTRLState, before: FTRLState, arm: i
 
 @join_rates.register(ErrorWeightedParameters)
 def _(rate: ErrorWeightedParameters, state: FTRLState) -> None:
-    state.rates[-1] = running_theta(rate, state.scalars[ROUND], state.rates.size)
+    theta = running_theta(rate, state.scalars[ROUND], state.rates.size)
+    if rate.monotone:
+        state.rates[-1] = theta
+    else:
+        state.rates[:] = theta * np.sqrt(1.0 + state.sums)
 
 
 class DeviationRateParameters(NamedTuple):
