@@ -1,7 +1,7 @@
 """Arms that sleep, arrive and retire: regret to the best arm that was awake, round by round.
 
-``naive`` is Tsallis-INF restricted in the obvious way: absent arms keep their estimated loss while that of others grows,
-and a new arm starts at zero. It flatters whoever slept.
+``naive`` is Tsallis-INF restricted in the obvious way: absent arms keep their estimated loss while that of
+others grows, and a new arm starts at zero. It flatters whoever slept.
 """
 
 from __future__ import annotations

@@ -87,9 +87,9 @@ def rest_rates(rate: Any, state: FTRLState, before: FTRLState, arm: int) -> None
 
 @generic
 def join_rates(rate: Any, state: FTRLState) -> None:
-    """The last arm is new: its rate is as after a restart, those of others as before (called from Python only).
+    """Bring the rates up to date with the number of arms; the last one is new (called from Python only).
 
-    Rates that depend on the number of arms, or are the same for all, are brought up to date.
+    Its rate is as after a restart, those of others as before: right where each arm has its own.
     """
 
 
