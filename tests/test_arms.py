@@ -183,12 +183,13 @@ def test_a_newcomer_that_sleeps_leaves_the_others_alone(policy):
         np.testing.assert_allclose([q[arm] for arm in p], list(p.values()), rtol=1e-6)
         one = alone.pull()
         other = beside.pull(among=[one.arm])  # the same arm …
-        awake = beside._open[other.round].awake
-        weight = q[one.arm]
-        everyone = np.array([1.0, 1.0, 1.0, 0.0])[: awake.size]  # … as if it had been drawn among all
+        # … as if it had been drawn among all that are awake
         beside._open[other.round] = beside._open[other.round]._replace(
-            weight=weight, awake=None if everyone.all() else everyone, memo=alone._open[one.round].memo
+            weight=q[one.arm], memo=alone._open[one.round].memo
         )
+        del beside._awake_at[other.round]
+        if t >= 30:
+            beside._awake_at[other.round] = np.array([1.0, 1.0, 1.0, 0.0])
         loss = float(random.random() < 0.3 + 0.2 * one.arm)
         alone.update(one, loss=loss)
         beside.update(other, loss=loss)

@@ -67,10 +67,7 @@ class Pull(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """What a bandit remembers of a pull until its feedback arrives; arms by their numbers.
-
-    ``awake`` holds 1 for those that could be drawn and 0 for others; None: all could.
-    """
+    """What a bandit remembers of a pull until its feedback arrives; arms by their numbers."""
 
     pull: Pull
     arm: int
@@ -78,7 +75,6 @@ class _Open(NamedTuple):
     weight: float
     memo: float
     restarts: int
-    awake: FloatArray | None
 
 
 class _Restricted(NamedTuple):
@@ -150,6 +146,7 @@ class Bandit:
         self._open: dict[int, _Open] = {}
         self._disabled: set[int] = set()
         self._retired: set[int] = set()
+        self._awake_at: dict[int, FloatArray] = {}  # of open pulls at which not all of today's arms were
         self._pulls = [0] * len(self._arms)
         self._seen = [0] * len(self._arms)
         self._loss_sums = [0.0] * len(self._arms)
@@ -205,7 +202,9 @@ class Bandit:
                 probability = weight = self._distribution()[arm]
             self._rounds = number = self._rounds + 1
             pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._id)
-            self._open[number] = _Open(pull, arm, shown, weight, memo, self._restarts, awake)
+            self._open[number] = _Open(pull, arm, shown, weight, memo, self._restarts)
+            if awake is not None:
+                self._awake_at[number] = awake
             self._pulls[arm] += 1
             return pull
 
@@ -223,25 +222,19 @@ class Bandit:
             if record.restarts == self._restarts:
                 self._teach(record, unit)
             del self._open[pull.round]
+            self._awake_at.pop(pull.round, None)
             self._seen[record.observe] += 1
             self._loss_sums[record.observe] += unit
             self._word = word
 
     def _teach(self, record: _Open, unit: float) -> None:
-        if record.awake is None:
-            status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.memo)
+        feedback = record.observe, unit, record.weight, record.memo
+        awake = self._awake_at.get(record.pull.round) if self._awake_at else None
+        if awake is None:
+            status = self._learn(self._params, self._state, *feedback)
         else:
-            among = self._among()
-            status = among.learn(
-                self._params,
-                self._state,
-                among.before,
-                record.observe,
-                unit,
-                record.weight,
-                record.memo,
-                record.awake,
-            )
+            kernels = self._among()
+            status = kernels.learn(self._params, self._state, kernels.before, *feedback, awake)
         if status == FAILED:
             raise SolverError(
                 f"{self._policy!r} found no solution after {record.pull!r}; go back to a saved state, "
@@ -353,11 +346,8 @@ class Bandit:
             self._state = grow(params, self._state)
             self._params = params
             everyone = np.ones(len(self._arms))
-            self._open = {
-                number: record._replace(
-                    awake=np.append(everyone if record.awake is None else record.awake, 0.0)
-                )
-                for number, record in self._open.items()
+            self._awake_at = {
+                number: np.append(self._awake_at.get(number, everyone), 0.0) for number in self._open
             }
             self._arms = (*self._arms, label)
             self._pulls.append(0)
@@ -468,6 +458,11 @@ class Bandit:
                 p,
             )
         return self._restricted
+
+    def _asleep_at(self, number: int) -> list[int]:
+        """The numbers of the arms that were asleep at an open pull."""
+        awake = self._awake_at.get(number)
+        return [] if awake is None else [int(i) for i in np.flatnonzero(awake == 0.0)]
 
     @property
     def disabled(self) -> tuple[Label, ...]:
@@ -628,9 +623,7 @@ class Bandit:
                         "weight": record.weight,
                         "memo": record.memo,
                         "restarts": record.restarts,
-                        "asleep": []
-                        if record.awake is None
-                        else np.flatnonzero(record.awake == 0.0).tolist(),
+                        "asleep": self._asleep_at(number),
                     }
                     for number, record in self._open.items()
                 ],
@@ -681,9 +674,9 @@ class Bandit:
                 awake[_numbers("asleep", item.get("asleep", []), n)] = 0.0
                 if awake[observe] == 0.0:
                     raise StateError(f"outstanding round {number} has an arm that was asleep")
-                bandit._open[number] = _Open(
-                    pull, arm, observe, weight, memo, _restarts(item), None if awake.all() else awake
-                )
+                bandit._open[number] = _Open(pull, arm, observe, weight, memo, _restarts(item))
+                if not awake.all():
+                    bandit._awake_at[number] = awake
         except KeyError as error:
             raise StateError(f"the saved state lacks {error}; it is incomplete") from None
         except (InvalidArgumentError, TypeError) as error:
@@ -706,6 +699,7 @@ class Bandit:
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {
                 "_open": dict(self._open),
+                "_awake_at": dict(self._awake_at),
                 "_disabled": set(self._disabled),
                 "_retired": set(self._retired),
                 "_state": statefile.copy_state(self._state),

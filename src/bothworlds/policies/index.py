@@ -16,6 +16,7 @@ from bothworlds.policies.base import (
     learn,
     restrict,
     step,
+    sum_of,
     weighs,
     weight_of,
 )
@@ -39,17 +40,14 @@ def index(params: Any, mean: float, count: float, log_round: float) -> float:
 @kernel
 def smallest_index(params: Any, state: IndexState, awake: FloatArray) -> int:
     """The first unseen arm, else the first with the smallest index, of those awake."""
-    seen = 0.0
-    for i in range(params.n_arms):
-        if state.counts[i] == 0.0 and is_awake(awake, i):
-            return i
-        seen += state.counts[i]
-    log_round = math.log(seen + 1.0)
+    log_round = math.log(sum_of(state.counts) + 1.0)
     best = 0
     smallest = math.inf
     for i in range(params.n_arms):
         if not is_awake(awake, i):
             continue
+        if state.counts[i] == 0.0:
+            return i
         value = index(params, state.sums[i] / state.counts[i], state.counts[i], log_round)
         if value < smallest:
             smallest = value
