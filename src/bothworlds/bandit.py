@@ -175,15 +175,15 @@ class Bandit:
         Parameters
         ----------
         among:
-            The arms that can be played this time, those disabled excepted; None: all. docs/arms.md says
-            what is promised.
+            The arms that can be played this time, of which those disabled are left out; None: all. See
+            :meth:`disable` for what is promised.
 
         Examples
         --------
         >>> import bothworlds as bw
         >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
         >>> bandit.pull(among=["blue", "red"])
-        Pull(round=1, arm='red', observe='red', probability=0.5)
+        Pull(round=1, arm='blue', observe='blue', probability=0.5)
         """
         with self._lock:
             awake = self._awake if among is None else self._mask(self._numbers("among", among))
@@ -286,8 +286,8 @@ class Bandit:
         -----
         With arms that sleep you get: never worse than any single arm, on the rounds when that arm was
         available, by more than O(√(T·√(A·K))), A the largest number of arms available at once; no log T
-        promise. That is proved for :class:`TsallisINF` tuned to T. Other policies do the same, or compare
-        the arms that are awake; some refuse.
+        promise. That is proved for Tsallis-INF, not for the default. Other policies do the same, or compare
+        the arms that are awake; some refuse. docs/arms.md has the rest.
 
         Examples
         --------
