@@ -73,8 +73,8 @@ def tamper(path, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 3}, r"has version 3, written by bothworlds .*upgrade bothworlds"),
-        ({"version": "1"}, r"has version '1'; this release reads versions 1 to 2"),
+        ({"version": 4}, r"has version 4, written by bothworlds .*upgrade bothworlds"),
+        ({"version": "1"}, r"has version '1'; this release reads versions 1 to 3"),
         (
             {"format": "something"},
             r"not a saved bandit: expected format 'bothworlds-bandit', found 'something'",
@@ -222,4 +222,4 @@ def test_states_of_version_1_are_read(kind):
     (pull,) = bandit.outstanding
     bandit.update(pull, loss=1.0)
     np.testing.assert_allclose(list(bandit.probabilities.values()), data["after"], rtol=exact)
-    assert bandit.to_dict()["version"] == 2
+    assert bandit.to_dict()["version"] == 3

@@ -16,7 +16,9 @@ from bothworlds import _check
 from bothworlds.errors import StateError
 
 FORMAT = "bothworlds-bandit"
-VERSION = 2  # 1: 0.1, without what travels from ``learn`` to ``step``
+VERSION = 3
+# 1: 0.1, without what travels from ``learn`` to ``step``
+# 2: all arms are awake, always
 
 
 def pack(state: Any) -> Any:
@@ -29,11 +31,11 @@ def pack(state: Any) -> Any:
 def unpack(like: Any, data: Any, name: str = "state", *, version: int = VERSION) -> Any:
     """The state that :func:`pack` packed, in the shape of the fresh state ``like``.
 
-    States of version 1 had fewer scalars, or others where a policy kept its own randomness; what they lack
-    is as in ``like``, until the next ``step``.
+    Earlier states had fewer scalars, and those of version 1 others where a policy kept its own randomness;
+    what they lack is as in ``like``, until the next ``step``.
     """
     if isinstance(like, np.ndarray):
-        if version == 1 and name.endswith(".scalars") and isinstance(data, list):
+        if version < VERSION and name.endswith(".scalars") and isinstance(data, list):
             data = [*data, *like[len(data) :].tolist()]
         return _check.vector(name, data, size=like.size)
     if version == 1 and isinstance(data, dict):

@@ -43,6 +43,7 @@ from bothworlds.policies.base import (
     pull_once,
     read_distribution,
     require_policy,
+    restrict,
     update_once,
     weighs,
     weight_of,
@@ -329,7 +330,7 @@ def policy_keeps_its_memory(case: PolicyCase) -> None:
 
 
 def policy_can_be_restricted(case: PolicyCase) -> None:
-    """Among arms that are awake, the distribution in force is conditioned on them."""
+    """Only arms that are awake are drawn: by default, from the distribution in force conditioned on them."""
     params = case.policy.resolve(case.n_arms, case.horizon)
     state = init(params)
     awake = np.ones(case.n_arms)
@@ -339,10 +340,47 @@ def policy_can_be_restricted(case: PolicyCase) -> None:
     arm, weight = act_among(params, state, np.full(case.policy.draws, 0.7), awake, conditioned)
     left = p * awake
     expected = left / left.sum() if left.sum() > 0.0 else awake / awake.sum()
+    if type(params) in restrict.implementations:
+        expected = conditioned * awake / conditioned.sum()
     _require(awake[arm] == 1.0 and weight == conditioned[arm], case.policy, "a sleeping arm was drawn")
     _require(
         np.allclose(conditioned, expected, rtol=1e-12), case.policy, f"{conditioned}, expected {expected}"
     )
+
+
+def policy_plays_arms_that_change(case: PolicyCase) -> None:
+    """Arms that sleep, arrive and retire: drawn as told, saved in the middle; or it says why not."""
+    if case.policy.fixed_arms is not None:
+        return
+    bandit = Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=3)
+    twin = None
+    for t in range(60):
+        if t == 10:
+            bandit.add("new")
+        elif t == 20 and case.n_arms > 1:
+            bandit.disable(0)
+        elif t == 40:
+            bandit.retire("new" if case.n_arms == 1 else 1)
+            if case.n_arms > 1:
+                bandit.enable(0)
+        elif t == 50:
+            twin = Bandit.from_dict(json.loads(json.dumps(bandit.to_dict())))
+        asked = [arm for i, arm in enumerate(bandit.arms) if (i + t) % 3 and arm not in bandit.disabled]
+        for each in filter(None, (bandit, twin)):
+            p = each.probabilities
+            pull = each.pull(among=asked if asked and t % 2 else None)
+            told = f"in round {t + 1} it drew {pull!r} from {p}, asked for {asked}"
+            allowed = asked if asked and t % 2 else [arm for arm in p if arm not in each.disabled]
+            _require(pull.arm in allowed and 0.0 < pull.probability <= 1.0, case.policy, told)
+            _require(
+                abs(sum(p.values()) - 1.0) < 1e-9, case.policy, f"probabilities sum to {sum(p.values())}"
+            )
+            if t % 4 == 3:
+                for late in each.outstanding:
+                    each.update(late, loss=(late.round % 7) / 7)
+    assert twin is not None
+    same = twin.to_dict() == bandit.to_dict()
+    _require(same, case.policy, "a bandit whose arms have changed must continue the same run after loading")
 
 
 POLICY_CHECKS: tuple[Callable[[PolicyCase], None], ...] = (
@@ -358,6 +396,7 @@ POLICY_CHECKS: tuple[Callable[[PolicyCase], None], ...] = (
     policy_compiles_once,
     policy_keeps_its_memory,
     policy_can_be_restricted,
+    policy_plays_arms_that_change,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -79,6 +79,8 @@ class BARBAR(Policy, name="barbar"):
     A. Gupta, T. Koren, K. Talwar: Better Algorithms for Stochastic Bandits with Adversarial Corruptions.
     COLT 2019.
     """
+
+    fixed_arms: ClassVar[str | None] = "its epochs assume that every arm can be drawn in every round"
 
     constants: Literal["theory", "practical"] = "practical"
     _: KW_ONLY

@@ -15,6 +15,9 @@ A round, as ``Bandit``, ``simulate``, ``replay`` and ``theory`` play it::
     learn(params, state, shown, loss, weight, memo)   once for each observation of the round
     step(params, state)                               the round has ended: rates, distribution
 
+Where some arms are asleep, ``act_among`` draws from ``restrict`` in place of ``act``, and ``learn_absent``
+follows ``step``: the round as those arms are to remember it.
+
 ``learn`` and ``step`` do all the learning, so a policy is a function of its feedback in the order of
 arrival: pulls without feedback do not move it (unless it registers ``before_draw``), and the distribution
 in force can be read at any time. Weight and memo are fixed at the draw and travel with the pull.
@@ -34,7 +37,7 @@ from bothworlds._jit import FloatArray, copy_state, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.simplex.kernel import CONVERGED
+from bothworlds.simplex.kernel import CONVERGED, FAILED
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +57,9 @@ class Policy(Value, ABC):
 
     decoupled: ClassVar[bool] = False
     """Does a pull show the loss of another arm than the one it plays?"""
+
+    fixed_arms: ClassVar[str | None] = "nobody has said what it is to learn of arms that were asleep"
+    """Why its arms cannot sleep, arrive or retire; None if they can."""
 
     accountable: ClassVar[bool] = False
     """Does it minimize estimated losses plus regularizer, which ``bw.theory.account`` can take apart?"""
@@ -158,6 +164,67 @@ def before_draw(params: Any, state: Any, outstanding: int, awake: FloatArray) ->
 
 
 @generic
+def restrict(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> None:
+    """The probabilities from which the next arm is drawn if only those with ``awake`` = 1 can be played.
+
+    By default the distribution in force, conditioned on them; if it gives none of them any probability, each
+    has the same. Policies that choose by comparison, not by weight, compare those that are awake.
+    """
+    distribution(params, state, out)
+    total = 0.0
+    count = 0.0
+    for i in range(out.size):
+        out[i] *= awake[i]
+        total += out[i]
+        count += awake[i]
+    for i in range(out.size):
+        out[i] = out[i] / total if total > 0.0 else awake[i] / count
+
+
+@generic(inline=True)
+def learn_absent(params: Any, state: Any, before: Any, awake: FloatArray, loss: float) -> int:
+    """Let arms that were asleep at the draw remember the round that ``learn`` and ``step`` have just ended.
+
+    ``before`` is the state before that round, ``loss`` the learner's own. A policy that adds up estimated
+    losses gives it to the absent arms, so that a round in which they could not be played is neither to their
+    credit nor to their debit, and leaves all else of theirs as it was. By default there is nothing to do:
+    for policies that keep count of what was seen of each arm. Returns the status of the solver.
+    """
+    return CONVERGED
+
+
+@generic
+def grow(params: Any, state: Any) -> Any:
+    """A state with one arm more, of which nothing is known (allocates; called from Python only).
+
+    ``params`` are those for the new number of arms. By default every array whose length depends on it has
+    the numbers of each arm side by side, the arms in a row.
+    """
+    grown = init(params)
+    carry_over(state, grown)
+    step(params, grown)
+    return grown
+
+
+def carry_over(state: Any, grown: Any) -> None:
+    """Copy all that ``state`` holds to the larger state ``grown``, whose last arm stays what it is."""
+    if isinstance(state, np.ndarray):
+        grown[: state.size] = state
+        return
+    for one, other in zip(state, grown, strict=True):
+        carry_over(one, other)
+
+
+@generic
+def retire(params: Any, state: Any, arm: int) -> None:
+    """An arm has gone to sleep for good (called from Python only).
+
+    Nothing to do for policies that compare the arms that are awake. Where its weight is beside that of the
+    others, it is to have none.
+    """
+
+
+@generic
 def begin_again(params: Any, state: Any, fresh: Any, loss_sum: float, loss_count: float) -> None:
     """Forget everything: as ``fresh``, which is what ``init`` gave.
 
@@ -257,24 +324,21 @@ def pull(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float
     return arm, shown, weight_of(params, state, shown), memo_of(params, state, shown, uniforms)
 
 
+@kernel(inline=True)
+def is_awake(awake: FloatArray, arm: int) -> bool:
+    """Can the arm be played? Where nothing is given, all can."""
+    return awake.size == 0 or bool(awake[arm] == 1.0)
+
+
 @kernel
 def act_among(
     params: Any, state: Any, uniforms: FloatArray, awake: FloatArray, p: FloatArray
 ) -> tuple[int, float]:
     """Draw among the arms that are awake; return the arm and the probability it had.
 
-    The distribution in force, conditioned on them: for every policy in the same way, after its solve. ``p``
-    gets that distribution. If the policy gives none of them any probability, each has the same.
+    ``p`` gets the distribution it was drawn from, that of ``restrict``.
     """
-    distribution(params, state, p)
-    total = 0.0
-    count = 0.0
-    for i in range(p.size):
-        p[i] *= awake[i]
-        total += p[i]
-        count += awake[i]
-    for i in range(p.size):
-        p[i] = p[i] / total if total > 0.0 else awake[i] / count
+    restrict(params, state, awake, p)
     arm = find(p, uniforms[0] * sum_of(p))
     return arm, p[arm]
 
@@ -326,6 +390,40 @@ def update_once(params: Any, state: Any, arm: int, loss: float, weight: float, m
     """A round with one observation."""
     learn(params, state, arm, loss, weight, memo)
     return step(params, state)
+
+
+@entry
+def pull_among(
+    params: Any, state: Any, uniforms: FloatArray, outstanding: int, awake: FloatArray, p: FloatArray
+) -> tuple[int, float, float]:
+    """One draw among the arms that are awake: the arm, its probability, and the memo."""
+    before_draw(params, state, outstanding, awake)
+    arm, probability = act_among(params, state, uniforms, awake, p)
+    return arm, probability, memo_of(params, state, arm, uniforms)
+
+
+@entry
+def update_among(
+    params: Any,
+    state: Any,
+    before: Any,
+    arm: int,
+    loss: float,
+    weight: float,
+    memo: float,
+    awake: FloatArray,
+) -> int:
+    """A round with one observation, of a draw at which not all arms were awake; ``before`` is room."""
+    copy_state(state, before)
+    learn(params, state, arm, loss, weight, memo)
+    status = step(params, state)
+    return status if status == FAILED else learn_absent(params, state, before, awake, loss)
+
+
+@entry
+def read_among(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> None:
+    """The distribution of a draw among the arms that are awake."""
+    restrict(params, state, awake, out)
 
 
 @entry

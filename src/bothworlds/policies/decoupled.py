@@ -36,6 +36,7 @@ from bothworlds.simplex.regularizers import Shannon, Tsallis
 from bothworlds.simplex.steps import MULTIPLIER, TOTAL, TwoThirdsTsallisStep
 
 BETA = 2.0 / 3.0
+UNSEEN = "it does not see the loss of the arm it plays, which absent arms are to get"
 
 
 class DecoupledParameters(NamedTuple):
@@ -79,6 +80,7 @@ class DecoupledTsallisINF(Policy, name="decoupled-tsallis-inf"):
 
     draws: ClassVar[int] = 2
     decoupled: ClassVar[bool] = True
+    fixed_arms: ClassVar[str | None] = UNSEEN
     accountable: ClassVar[bool] = True
 
     scale: Literal["paper", "original"] = "paper"
@@ -129,6 +131,7 @@ class Avner(Policy, name="avner"):
 
     draws: ClassVar[int] = 2
     decoupled: ClassVar[bool] = True
+    fixed_arms: ClassVar[str | None] = UNSEEN
     accountable: ClassVar[bool] = True
 
     def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters:

@@ -52,6 +52,7 @@ class DiscountedThompson(Policy, name="discounted-thompson"):
     """
 
     explicit: ClassVar[bool] = False
+    fixed_arms: ClassVar[str | None] = None
 
     discount: float = 0.9995
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -77,6 +77,8 @@ class EliminationRace(Policy, name="elimination-race"):
     ----------
     T. Lykouris, V. Mirrokni, R. Paes Leme: Stochastic Bandits Robust to Adversarial Corruptions. STOC 2018.
     """
+
+    fixed_arms: ClassVar[str | None] = "its layers play the arms in turn, and wait for one that is asleep"
 
     delta: float | None = None
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
+from bothworlds.policies.base import Policy, draws_from_its_p, init, is_awake, learn, restrict, step
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -60,6 +60,8 @@ class EpsilonGreedy(Policy, name="epsilon-greedy"):
     P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time Analysis of the Multiarmed Bandit Problem. 2002.
     """
 
+    fixed_arms: ClassVar[str | None] = None
+
     epsilon: float | None = None
     _: KW_ONLY
     c: float = 5.0
@@ -83,27 +85,41 @@ draws_from_its_p(EpsilonGreedyParameters, weighs_losses=False)
 def _(params: EpsilonGreedyParameters) -> EpsilonGreedyState:
     n = params.n_arms
     state = EpsilonGreedyState(np.zeros(n), np.zeros(n), np.empty(n))
-    mix(params, state)
+    mix(params, state, state.p[:0], state.p)
     return state
 
 
 @kernel
-def mix(params: EpsilonGreedyParameters, state: EpsilonGreedyState) -> None:
-    """The distribution of the round to come, into ``state.p``."""
+def mix(
+    params: EpsilonGreedyParameters, state: EpsilonGreedyState, awake: FloatArray, out: FloatArray
+) -> None:
+    """The distribution of the round to come among the arms that are awake."""
     n = params.n_arms
     seen = 0.0
     best = 0
     smallest = math.inf
+    n_awake = 0.0
     for i in range(n):
         count = state.counts[i]
+        seen += count
+        out[i] = 0.0
+        if not is_awake(awake, i):
+            continue
+        n_awake += 1.0
+        out[i] = 1.0
         mean = state.sums[i] / count if count > 0.0 else -1.0  # below any mean: an unseen arm is the best
         if mean < smallest:
             smallest = mean
             best = i
-        seen += count
     epsilon = min(1.0, params.c * n / (seen + 1.0)) if math.isnan(params.epsilon) else params.epsilon
-    state.p[:] = epsilon / n
-    state.p[best] += 1.0 - epsilon
+    for i in range(n):
+        out[i] *= epsilon / n_awake
+    out[best] += 1.0 - epsilon
+
+
+@restrict.register(EpsilonGreedyParameters)
+def _(params: EpsilonGreedyParameters, state: EpsilonGreedyState, awake: FloatArray, out: FloatArray) -> None:
+    mix(params, state, awake, out)
 
 
 @learn.register(EpsilonGreedyParameters)
@@ -121,5 +137,5 @@ def _(
 
 @step.register(EpsilonGreedyParameters)
 def _(params: EpsilonGreedyParameters, state: EpsilonGreedyState) -> int:
-    mix(params, state)
+    mix(params, state, state.p[:0], state.p)
     return CONVERGED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,8 @@ class EXP3P(Policy, name="exp3-p"):
     S. Bubeck, N. Cesa-Bianchi: Regret Analysis of Stochastic and Nonstochastic Multi-armed Bandit Problems.
     2012. Theorem 3.2.
     """
+
+    fixed_arms: ClassVar[str | None] = "its bonus assumes that every arm can be drawn in every round"
 
     delta: float | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class EXP3PlusPlus(Policy, name="exp3-plus-plus"):
     Y. Seldin, G. Lugosi: An Improved Parametrization and Analysis of the EXP3++ Algorithm for Stochastic and
     Adversarial Bandits. COLT 2017.
     """
+
+    fixed_arms: ClassVar[str | None] = "it plays each arm once first, and waits for one that is asleep"
 
     alpha: float = 3.0
     _: KW_ONLY

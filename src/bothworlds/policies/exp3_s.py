@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -66,6 +66,10 @@ class EXP3S(Policy, name="exp3-s"):
     P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire: The Nonstochastic Multiarmed Bandit Problem. 2002.
     Section 8.
     """
+
+    fixed_arms: ClassVar[str | None] = (
+        "its weights keep no record of the learner's own loss, which absent arms are to get"
+    )
 
     switches: int = 1
     _: KW_ONLY

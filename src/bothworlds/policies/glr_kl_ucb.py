@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, init, learn, memo_of, step
+from bothworlds.policies.base import Policy, init, is_awake, learn, memo_of, restrict, step
 from bothworlds.policies.change_test import Streams, append, forget, has_changed, new_streams
 from bothworlds.policies.confidence import check_delta, require_horizon
 from bothworlds.policies.index import plays_its_choice
@@ -106,6 +106,7 @@ class GLRKLUCB(Policy, name="glr-kl-ucb"):
     """
 
     explicit: ClassVar[bool] = False
+    fixed_arms: ClassVar[str | None] = None
 
     explore: float | None = None
     _: KW_ONLY
@@ -189,23 +190,31 @@ def restart(state: GLRState, arm: int) -> None:
 
 @step.register(GLRParameters)
 def _(params: GLRParameters, state: GLRState) -> int:
-    state.chosen[0] = choose(params, state)
+    state.chosen[0] = choose(params, state, state.chosen[:0])
     return CONVERGED
 
 
+@restrict.register(GLRParameters)
+def _(params: GLRParameters, state: GLRState, awake: FloatArray, out: FloatArray) -> None:
+    out[:] = 0.0
+    out[choose(params, state, awake)] = 1.0
+
+
 @kernel
-def choose(params: GLRParameters, state: GLRState) -> int:
-    """The arm whose turn it is, else the first unseen one, else the first with the smallest index."""
+def choose(params: GLRParameters, state: GLRState, awake: FloatArray) -> int:
+    """The arm whose turn it is, else the first unseen one, else that with the smallest index."""
     n = params.n_arms
     t = state.scalars[ROUND]
     alpha = params.explore * (math.sqrt(state.scalars[DETECTED] + 1.0) if params.growing else 1.0)
     if alpha > 0.0:
         turn = t % max(float(n), math.floor(n / alpha))
-        if turn < n:
+        if turn < n and is_awake(awake, int(turn)):
             return int(turn)
     best = 0
     smallest = math.inf
     for i in range(n):
+        if not is_awake(awake, i):
+            continue
         count = state.counts[i]
         if count == 0.0:
             return i

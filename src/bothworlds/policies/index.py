@@ -8,7 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds.policies.base import act, distribution, init, learn, step, sum_of, weighs, weight_of
+from bothworlds.policies.base import (
+    act,
+    distribution,
+    init,
+    is_awake,
+    learn,
+    restrict,
+    step,
+    sum_of,
+    weighs,
+    weight_of,
+)
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -27,12 +38,14 @@ def index(params: Any, mean: float, count: float, log_round: float) -> float:
 
 
 @kernel
-def smallest_index(params: Any, state: IndexState) -> int:
-    """The first unseen arm, else the first of those with the smallest index."""
+def smallest_index(params: Any, state: IndexState, awake: FloatArray) -> int:
+    """The first unseen arm, else the first with the smallest index, of those awake."""
     log_round = math.log(sum_of(state.counts) + 1.0)
     best = 0
     smallest = math.inf
     for i in range(params.n_arms):
+        if not is_awake(awake, i):
+            continue
         if state.counts[i] == 0.0:
             return i
         value = index(params, state.sums[i] / state.counts[i], state.counts[i], log_round)
@@ -64,13 +77,18 @@ def _learn(params: Any, state: IndexState, arm: int, loss: float, weight: float,
 
 
 def _step(params: Any, state: IndexState) -> int:
-    state.chosen[0] = smallest_index(params, state)
+    state.chosen[0] = smallest_index(params, state, state.chosen[:0])
     return CONVERGED
 
 
 def _distribution(params: Any, state: Any, out: FloatArray) -> None:
     out[:] = 0.0
     out[int(state.chosen[0])] = 1.0
+
+
+def _restrict(params: Any, state: IndexState, awake: FloatArray, out: FloatArray) -> None:
+    out[:] = 0.0
+    out[smallest_index(params, state, awake)] = 1.0
 
 
 def plays_its_choice(kind: type) -> None:
@@ -87,3 +105,4 @@ def register_index_policy(kind: type) -> None:
     init.register(kind)(_init)
     learn.register(kind)(_learn)
     step.register(kind)(_step)
+    restrict.register(kind)(_restrict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,21 +26,35 @@ from bothworlds._simd import (
 )
 from bothworlds.policies.base import (
     Policy,
+    before_draw,
     begin_again,
+    carry_over,
     copy,
     draws_from_its_p,
+    grow,
     init,
     inspect,
     learn,
+    learn_absent,
     memo_of,
+    retire,
     step,
 )
 from bothworlds.policies.ftrl.aliases import LightBarrier
 from bothworlds.policies.ftrl.estimators import CappedBaseline
 from bothworlds.policies.ftrl.ftrl import FTRL
-from bothworlds.policies.ftrl.kernel import FTRLParameters, restart, update_p
+from bothworlds.policies.ftrl.kernel import HOPELESS, FTRLParameters, restart, update_p
 from bothworlds.policies.ftrl.rates import ErrorWeightedRates
-from bothworlds.policies.ftrl.state import DRIFT, EPOCH, ERRORS, LEARNED, LOSS_COUNT, LOSS_SUM, FTRLState
+from bothworlds.policies.ftrl.state import (
+    BEGUN,
+    DRIFT,
+    EPOCH,
+    ERRORS,
+    LEARNED,
+    LOSS_COUNT,
+    LOSS_SUM,
+    FTRLState,
+)
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers import LogBarrier
 from bothworlds.simplex.steps import SEVERAL
@@ -51,6 +65,8 @@ CAUTION = 4.0  # u − log n of the change test: smaller is quicker, and more of
 PREMIUM = 25.0  # the floor halves when the sampler has earned so much more than its shadow
 PATIENCE = 3.0  # of the insurance test: standard deviations, and losses on top of them
 ROUNDING = 1e-15  # a divergence of less is that of equal means
+NO_ARM = 1.0  # a negative entropy that no arm has, for what fills the last block, and for retired arms:
+NO_WEIGHT = 1e4  # their divergence is at least 1, and their weight below 1e-300
 HANDED_OVER = 2.0  # the memo of a draw after the rejection; before it is x_a, which is at most 1
 
 FLOORS = ("fixed", "adaptive")
@@ -100,7 +116,8 @@ WIDTH = 16
 LEADER = 0  # an arm with the smallest mean
 DEBT = 1  # D: by how much the sampler is estimated to lose more than its shadow
 DEBT_NOISE = 2  # V: its squared increments
-N_SCALARS = 3
+AWAKE = 3  # Σ x_i of the arms that can be drawn: 1, unless some are asleep
+N_SCALARS = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,6 +179,8 @@ class InsuredSampler(Policy, name="insured-sampler"):
     J. Bian, K.-S. Jun: Maillard Sampling: Boltzmann Exploration Done Optimally. AISTATS 2022.
     """
 
+    fixed_arms: ClassVar[str | None] = None
+
     floor: Literal["fixed", "adaptive"] = "fixed"
 
     def __post_init__(self) -> None:
@@ -196,9 +215,9 @@ def _(params: InsuredParameters) -> InsuredState:
     arms = np.zeros((n, WIDTH))
     arms[:, LOGS : LOGS + 2] = -math.log(2.0)
     entropies, scales = np.full(blocks, -math.log(2.0)), np.zeros(blocks)
-    entropies[n:] = 1.0  # which no arm has: its divergence is at least 1,
-    scales[n:] = 1e4  # and its weight below 1e-300, nothing beside that of the leader
-    return InsuredState(
+    entropies[n:] = NO_ARM
+    scales[n:] = NO_WEIGHT
+    state = InsuredState(
         arms=arms.ravel(),
         means=np.full(blocks, 0.5),
         entropies=entropies,
@@ -208,6 +227,8 @@ def _(params: InsuredParameters) -> InsuredState:
         scalars=np.zeros(N_SCALARS),
         ftrl=init(params.shadow),
     )
+    state.scalars[AWAKE] = 1.0
+    return state
 
 
 @begin_again.register(InsuredParameters)
@@ -217,11 +238,22 @@ def _(
     copy_state(fresh, state)
     state.ftrl.scalars[LOSS_SUM] = loss_sum
     state.ftrl.scalars[LOSS_COUNT] = loss_count
+    state.ftrl.scalars[BEGUN] = loss_sum
 
 
 @memo_of.register(InsuredParameters, inline=True)
 def _(params: InsuredParameters, state: InsuredState, arm: int, uniforms: FloatArray) -> float:
-    return float(state.ftrl.p[arm]) if insured(state) else HANDED_OVER
+    return float(state.ftrl.p[arm] / state.scalars[AWAKE]) if insured(state) else HANDED_OVER
+
+
+@before_draw.register(InsuredParameters, inline=True)
+def _(params: InsuredParameters, state: InsuredState, outstanding: int, awake: FloatArray) -> None:
+    mass = 1.0
+    if awake.size > 0:
+        mass = 0.0
+        for i in range(params.n_arms):
+            mass += awake[i] * state.ftrl.p[i]
+    state.scalars[AWAKE] = mass
 
 
 @kernel(inline=True)
@@ -306,6 +338,12 @@ def hand_over(params: InsuredParameters, state: InsuredState, trusted: bool) -> 
             seen += state.arms[WIDTH * i + COUNT]
         for i in range(params.n_arms):
             ftrl.losses[i] = seen * (state.means[i] - best)
+    equal = not trusted
+    for i in range(params.n_arms):
+        if state.entropies[i] == NO_ARM:
+            ftrl.losses[i] = HOPELESS
+            equal = False
+    if not equal:
         update_p(params.fallback, ftrl, SEVERAL, 0.0, 0.0)
     copy(ftrl.p, state.p)
 
@@ -313,6 +351,8 @@ def hand_over(params: InsuredParameters, state: InsuredState, trusted: bool) -> 
 @kernel(inline=True)
 def count(state: InsuredState, arm: int, loss: float) -> None:
     """Take a loss into the mean of its arm, and find the leader."""
+    if state.entropies[arm] == NO_ARM:
+        return  # it has retired
     arms, means, scalars = state.arms, state.means, state.scalars
     at = WIDTH * arm
     n = arms[at + COUNT] + 1.0
@@ -328,12 +368,20 @@ def count(state: InsuredState, arm: int, loss: float) -> None:
     means[arm] = mean
     leader = int(scalars[LEADER])
     if arm == leader and rises:
-        for i in range(state.p.size):
-            if means[i] < means[leader]:
-                leader = i
+        find_leader(state)
     elif mean < means[leader]:
-        leader = arm
-    scalars[LEADER] = leader  # of several, any: their divergence is 0
+        scalars[LEADER] = arm
+
+
+@kernel(inline=True)
+def find_leader(state: InsuredState) -> None:
+    """An arm with the smallest mean, the one it is if that is one: of several, any, their divergence is 0."""
+    means = state.means
+    leader = int(state.scalars[LEADER])
+    for i in range(state.p.size):
+        if means[i] < means[leader]:
+            leader = i
+    state.scalars[LEADER] = leader
 
 
 @step.register(InsuredParameters, inline=True)
@@ -341,11 +389,17 @@ def _(params: InsuredParameters, state: InsuredState) -> int:
     if state.ftrl.scalars[LEARNED] == 0.0:
         return CONVERGED
     status = step(machine(params, state), state.ftrl)
+    put_in_force(params, state)
+    return status
+
+
+@kernel(inline=True)
+def put_in_force(params: InsuredParameters, state: InsuredState) -> None:
+    """The distribution of the sampler with its floor, or of the fallback."""
     if insured(state):
         mix(params, state, weigh(state))
     else:
         copy(state.ftrl.p, state.p)
-    return status
 
 
 @kernel(inline=True)
@@ -386,6 +440,40 @@ def mix(params: InsuredParameters, state: InsuredState, total: float) -> None:
     share = 1.0 / share
     for i in range(n):
         p[i] *= share
+
+
+@learn_absent.register(InsuredParameters)
+def _(
+    params: InsuredParameters, state: InsuredState, before: InsuredState, awake: FloatArray, loss: float
+) -> int:
+    status = learn_absent(machine(params, state), state.ftrl, before.ftrl, awake, loss)
+    put_in_force(params, state)
+    return status
+
+
+@grow.register(InsuredParameters)
+def _(params: InsuredParameters, state: InsuredState) -> InsuredState:
+    n = state.p.size
+    grown: InsuredState = init(params)._replace(ftrl=grow(machine(params, state), state.ftrl))
+    carry_over(state.arms, grown.arms)
+    carry_over(state.scalars, grown.scalars)
+    for one, other in (
+        (state.means, grown.means),
+        (state.entropies, grown.entropies),
+        (state.scales, grown.scales),
+    ):
+        other[:n] = one[:n]
+    find_leader(grown)
+    put_in_force(params, grown)
+    return grown
+
+
+@retire.register(InsuredParameters)
+def _(params: InsuredParameters, state: InsuredState, arm: int) -> None:
+    retire(machine(params, state), state.ftrl, arm)
+    state.means[arm], state.entropies[arm], state.scales[arm] = 1.0, NO_ARM, NO_WEIGHT
+    find_leader(state)
+    put_in_force(params, state)
 
 
 @inspect.register(InsuredParameters)

@@ -49,6 +49,7 @@ class KLUCB(Policy, name="kl-ucb"):
     """
 
     explicit: ClassVar[bool] = False
+    fixed_arms: ClassVar[str | None] = None
 
     c: float = 0.0
 

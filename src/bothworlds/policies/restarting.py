@@ -15,15 +15,19 @@ from bothworlds.policies.base import (
     act,
     before_draw,
     distribution,
+    grow,
     init,
     inspect,
     learn,
+    learn_absent,
     marked,
     memo_of,
     observe,
     outdated,
     probability_of,
     require_policy,
+    restrict,
+    retire,
     step,
     weighs,
     weight_of,
@@ -93,7 +97,7 @@ class Restarting(Policy, name="restarting"):
         if require_policy(self.policy).marks_memos:
             raise InvalidArgumentError("policy", self.policy, "a policy that is not a wrapper itself")
         object.__setattr__(self, "every", _check.integer("every", self.every, at_least=1))
-        for name in ("draws", "decoupled"):
+        for name in ("draws", "decoupled", "fixed_arms"):
             object.__setattr__(self, name, getattr(self.policy, name))
 
     def parameters(self, n_arms: int, horizon: int | None) -> RestartingParameters:
@@ -169,6 +173,32 @@ def _(params: RestartingParameters, state: RestartingState) -> int:
     scalars[RESTARTS] += 1.0
     copy_state(params.fresh, state.policy)
     return CONVERGED
+
+
+@restrict.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, awake: FloatArray, out: FloatArray) -> None:
+    restrict(params.policy, state.policy, awake, out)
+
+
+@learn_absent.register(RestartingParameters)
+def _(
+    params: RestartingParameters,
+    state: RestartingState,
+    before: RestartingState,
+    awake: FloatArray,
+    loss: float,
+) -> int:
+    return learn_absent(params.policy, state.policy, before.policy, awake, loss)
+
+
+@grow.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState) -> RestartingState:
+    return RestartingState(grow(params.policy, state.policy), state.scalars.copy())
+
+
+@retire.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, arm: int) -> None:
+    retire(params.policy, state.policy, arm)
 
 
 @distribution.register(RestartingParameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -87,6 +87,10 @@ class SAO(Policy, name="sao"):
     ----------
     S. Bubeck, A. Slivkins: The Best of Both Worlds: Stochastic and Adversarial Bandits. COLT 2012.
     """
+
+    fixed_arms: ClassVar[str | None] = (
+        "its tests of the world assume that every arm can be drawn in every round"
+    )
 
     delta: float | None = None
 

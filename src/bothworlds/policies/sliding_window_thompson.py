@@ -63,6 +63,7 @@ class SlidingWindowThompson(Policy, name="sliding-window-thompson"):
     """
 
     explicit: ClassVar[bool] = False
+    fixed_arms: ClassVar[str | None] = None
 
     window: int = 2000
 

@@ -9,7 +9,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, act, distribution, init, learn, memo_of, weighs, weight_of
+from bothworlds.policies.base import (
+    Policy,
+    act,
+    distribution,
+    init,
+    learn,
+    memo_of,
+    restrict,
+    weighs,
+    weight_of,
+)
 from bothworlds.policies.beta import probability_of_smallest
 from bothworlds.rng import expand
 from bothworlds.variates import sample_beta
@@ -60,6 +70,7 @@ class Thompson(Policy, name="thompson"):
     """
 
     explicit: ClassVar[bool] = False
+    fixed_arms: ClassVar[str | None] = None
 
     def parameters(self, n_arms: int, horizon: int | None) -> ThompsonParameters:
         """K; the horizon plays no part."""
@@ -105,6 +116,23 @@ def _distribution(params: Any, state: Any, out: FloatArray) -> None:
     probability_of_smallest(state.ones, state.zeros, out)
 
 
+def _restrict(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> None:
+    posteriors = np.empty((3, params.n_arms))
+    count = 0
+    for i in range(params.n_arms):
+        if awake[i] == 1.0:
+            posteriors[0, count] = state.ones[i]
+            posteriors[1, count] = state.zeros[i]
+            count += 1
+    probability_of_smallest(posteriors[0, :count], posteriors[1, :count], posteriors[2, :count])
+    count = 0
+    for i in range(params.n_arms):
+        out[i] = 0.0
+        if awake[i] == 1.0:
+            out[i] = posteriors[2, count]
+            count += 1
+
+
 def samples_its_posterior(kind: type) -> None:
     """Register all kernels but ``init`` and ``learn`` of parameters with ``n_arms``.
 
@@ -115,6 +143,7 @@ def samples_its_posterior(kind: type) -> None:
     weighs.register(kind)(_weighs)
     memo_of.register(kind)(_memo)
     distribution.register(kind)(_distribution)
+    restrict.register(kind, allocates=True)(_restrict)
 
 
 samples_its_posterior(ThompsonParameters)

@@ -44,6 +44,7 @@ class UCB1(Policy, name="ucb1"):
     """
 
     explicit: ClassVar[bool] = False
+    fixed_arms: ClassVar[str | None] = None
 
     alpha: float = 2.0
 

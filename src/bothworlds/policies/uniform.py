@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.base import Policy, draws_from_its_p, init, learn
+from bothworlds.policies.base import Policy, draws_from_its_p, grow, init, learn
 
 
 class UniformParameters(NamedTuple):
@@ -34,6 +34,8 @@ class Uniform(Policy, name="uniform"):
     {0: 0.25, 1: 0.25, 2: 0.25, 3: 0.25}
     """
 
+    fixed_arms: ClassVar[str | None] = None
+
     def parameters(self, n_arms: int, horizon: int | None) -> UniformParameters:
         """K; the horizon plays no part."""
         return UniformParameters(n_arms)
@@ -45,6 +47,11 @@ draws_from_its_p(UniformParameters, weighs_losses=False)
 @init.register(UniformParameters)
 def _(params: UniformParameters) -> UniformState:
     return UniformState(np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+@grow.register(UniformParameters)
+def _(params: UniformParameters, state: UniformState) -> UniformState:
+    return init(params)  # type: ignore[no-any-return]
 
 
 @learn.register(UniformParameters)

@@ -475,6 +475,8 @@ class TsallisINFOracle(Alias, name="tsallis-inf-oracle"):
     JMLR 2021.
     """
 
+    fixed_arms: ClassVar[str | None] = "its gaps are those of the arms it was made for"
+
     gaps: Sequence[float]
     alpha: float
 

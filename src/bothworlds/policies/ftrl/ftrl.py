@@ -94,6 +94,7 @@ class FTRL(Policy, name="ftrl"):
     """
 
     accountable: ClassVar[bool] = True
+    fixed_arms: ClassVar[str | None] = None
 
     regularizer: Regularizer
     _: KW_ONLY
@@ -183,6 +184,7 @@ class Alias(Policy):
     """Base class of policies that are a value of FTRL."""
 
     accountable: ClassVar[bool] = True
+    fixed_arms: ClassVar[str | None] = None
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """The FTRL that this policy is, for this many arms and this horizon."""

@@ -11,20 +11,33 @@ from bothworlds._jit import FloatArray, copy_state, kernel
 from bothworlds.policies.base import (
     act,
     begin_again,
+    carry_over,
     copy,
     distribution,
     find,
+    grow,
     init,
     inspect,
     learn,
+    learn_absent,
     memo_of,
+    retire,
     step,
     weight_of,
 )
 from bothworlds.policies.ftrl.estimators import estimate, moves_one
-from bothworlds.policies.ftrl.rates import CONTINUE, advance_rates, begin_rates, note_error, same_for_all
+from bothworlds.policies.ftrl.rates import (
+    CONTINUE,
+    advance_rates,
+    begin_rates,
+    join_rates,
+    note_error,
+    rest_rates,
+    same_for_all,
+)
 from bothworlds.policies.ftrl.state import (
     BEFORE,
+    BEGUN,
     DRIFT,
     EPOCH,
     HORIZON,
@@ -39,7 +52,7 @@ from bothworlds.policies.ftrl.state import (
 )
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers.base import slope
-from bothworlds.simplex.steps import MULTIPLIER, SEVERAL, TOTAL, advance, carries, one_rate
+from bothworlds.simplex.steps import MULTIPLIER, SEVERAL, TOTAL, advance, carries, cold, one_rate
 
 
 class FTRLParameters(NamedTuple):
@@ -57,6 +70,7 @@ class FTRLParameters(NamedTuple):
 
 
 RECENTER = 4096.0
+HOPELESS = 2.0**40  # the estimated loss of an arm that has retired: p of it is nothing beside that of others
 
 
 @init.register(FTRLParameters)
@@ -79,6 +93,7 @@ def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> int:
     scalars[ROUND] = 1.0
     scalars[OFFSET] = 0.0
     scalars[HORIZON] = horizon
+    scalars[BEGUN] = scalars[LOSS_SUM]
     begin_rates(params.rate, state)
     state.p[:] = 1.0 / n
     state.carried[TOTAL] = 1.0
@@ -96,6 +111,7 @@ def _(params: FTRLParameters, state: FTRLState, fresh: FTRLState, loss_sum: floa
     copy_state(fresh, state)
     state.scalars[LOSS_SUM] = loss_sum
     state.scalars[LOSS_COUNT] = loss_count
+    state.scalars[BEGUN] = loss_sum
 
 
 @act.register(FTRLParameters, inline=True)
@@ -120,6 +136,7 @@ def _(params: FTRLParameters, state: FTRLState, arm: int, loss: float, weight: f
     scalars[LOSS_SUM] += loss
     scalars[LOSS_COUNT] += 1.0
     if memo != scalars[EPOCH]:
+        scalars[BEGUN] += loss
         return  # drawn before the last restart: only the mean survives restarts
     scalars[LEARNED] += 1.0
     scalars[MOVED] = arm
@@ -180,6 +197,49 @@ def recenter(state: FTRLState) -> None:
         state.losses[i] -= shift
     state.scalars[OFFSET] += shift
     state.carried[MULTIPLIER] -= shift
+
+
+@learn_absent.register(FTRLParameters)
+def _(params: FTRLParameters, state: FTRLState, before: FTRLState, awake: FloatArray, loss: float) -> int:
+    if state.scalars[ROUND] != before.scalars[ROUND] + 1.0:
+        return CONVERGED  # drawn before a restart, or the last round before one
+    shift = state.scalars[OFFSET] - before.scalars[OFFSET]
+    for i in range(params.n_arms):
+        if awake[i] == 0.0:
+            state.losses[i] = before.losses[i] - shift + loss
+            rest_rates(params.rate, state, before, i)
+    return update_p(params, state, SEVERAL, 0.0, 0.0)
+
+
+@grow.register(FTRLParameters)
+def _(params: FTRLParameters, state: FTRLState) -> FTRLState:
+    grown: FTRLState = init(params)
+    carry_over(state.scalars, grown.scalars)
+    begin_rates(params.rate, grown)  # those of an arm that begins now
+    for one, other in ((state.losses, grown.losses), (state.sums, grown.sums), (state.rates, grown.rates)):
+        carry_over(one, other)
+    scalars = grown.scalars
+    grown.losses[-1] = scalars[LOSS_SUM] - scalars[BEGUN] - scalars[OFFSET]
+    join_rates(params.rate, grown)
+    solve_anew(params, grown)
+    return grown
+
+
+@retire.register(FTRLParameters)
+def _(params: FTRLParameters, state: FTRLState, arm: int) -> None:
+    state.losses[arm] = HOPELESS
+    solve_anew(params, state)
+
+
+@kernel
+def solve_anew(params: FTRLParameters, state: FTRLState) -> int:
+    """The same as :func:`update_p`, without help from the last solution."""
+    if same_for_all(params.rate):
+        for i in range(1, state.rates.size):
+            state.rates[i] = state.rates[0]
+    return cold(
+        params.step, params.regularizer, state.losses, state.rates, params.log_barrier, state.carried, state.p
+    )
 
 
 @distribution.register(FTRLParameters)

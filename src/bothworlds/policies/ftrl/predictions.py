@@ -21,17 +21,21 @@ from bothworlds._jit import FloatArray, kernel
 from bothworlds._value import Value
 from bothworlds.policies.base import (
     act,
+    carry_over,
     copy,
     distribution,
+    grow,
     init,
     inspect,
     learn,
+    learn_absent,
     memo_of,
+    retire,
     step,
     weight_of,
 )
-from bothworlds.policies.ftrl.kernel import FTRLParameters, update_p
-from bothworlds.policies.ftrl.state import EPOCH, LEARNED, FTRLState
+from bothworlds.policies.ftrl.kernel import FTRLParameters, solve_anew, update_p
+from bothworlds.policies.ftrl.state import EPOCH, LEARNED, LOSS_SUM, FTRLState
 from bothworlds.simplex.steps import SEVERAL
 
 
@@ -135,6 +139,7 @@ def _(
     for i in range(ftrl.losses.size):
         ftrl.losses[i] += state.predictions[i]
     learn(params.ftrl, ftrl, arm, error, weight, memo)
+    ftrl.scalars[LOSS_SUM] += loss - error
 
 
 @step.register(OptimisticParameters, inline=True)
@@ -147,6 +152,33 @@ def _(params: OptimisticParameters, state: OptimisticState) -> int:
     if ftrl.scalars[EPOCH] != epoch:
         return begin_segment(params, state)
     return status
+
+
+@learn_absent.register(OptimisticParameters)
+def _(
+    params: OptimisticParameters,
+    state: OptimisticState,
+    before: OptimisticState,
+    awake: FloatArray,
+    loss: float,
+) -> int:
+    return learn_absent(params.ftrl, state.ftrl, before.ftrl, awake, loss)  # L + m: m of the absent stays
+
+
+@grow.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState) -> OptimisticState:
+    fresh = init(params)
+    carry_over(state.predictions, fresh.predictions)
+    carry_over(state.counts, fresh.counts)
+    ftrl = grow(params.ftrl, state.ftrl)
+    ftrl.losses[-1] += fresh.predictions[-1]
+    solve_anew(params.ftrl, ftrl)
+    return OptimisticState(ftrl, fresh.predictions, fresh.counts)
+
+
+@retire.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState, arm: int) -> None:
+    retire(params.ftrl, state.ftrl, arm)
 
 
 @distribution.register(OptimisticParameters)

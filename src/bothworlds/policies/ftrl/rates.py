@@ -75,6 +75,24 @@ def advance_rates(rate: Any, state: FTRLState) -> float:
     raise NotImplementedError("rates must register advance_rates")
 
 
+@generic(inline=True)
+def rest_rates(rate: Any, state: FTRLState, before: FTRLState, arm: int) -> None:
+    """Undo what the round has done to the rate of an arm that was asleep; ``before`` is the state before it.
+
+    Nothing where all arms have the same rate.
+    """
+    state.sums[arm] = before.sums[arm]
+    state.rates[arm] = before.rates[arm]
+
+
+@generic
+def join_rates(rate: Any, state: FTRLState) -> None:
+    """Bring the rates up to date with the number of arms; the last one is new (called from Python only).
+
+    Its rate is as after a restart, those of others as before: right where each arm has its own.
+    """
+
+
 def log_horizon(horizon: float) -> float:
     """log T, but at least 1: the paper's 1/√(log T) is meant for T ≥ 3."""
     return max(1.0, math.log(horizon))
@@ -140,6 +158,16 @@ def _(rate: CommonRateParameters, state: FTRLState) -> float:
     return CONTINUE
 
 
+@rest_rates.register(CommonRateParameters, inline=True)
+def _(rate: CommonRateParameters, state: FTRLState, before: FTRLState, arm: int) -> None:
+    pass
+
+
+@join_rates.register(CommonRateParameters)
+def _(rate: CommonRateParameters, state: FTRLState) -> None:
+    state.rates[:] = rate.theta * math.sqrt(state.scalars[ROUND] if rate.growing else 1.0)
+
+
 class SlowRootRateParameters(NamedTuple):
     """θ; T plays no part."""
 
@@ -166,6 +194,16 @@ def _(rate: SlowRootRateParameters, state: FTRLState) -> float:
     t = state.scalars[ROUND] + 1.0
     state.rates[:] = rate.theta * math.sqrt(t / math.log1p(t))
     return CONTINUE
+
+
+@rest_rates.register(SlowRootRateParameters, inline=True)
+def _(rate: SlowRootRateParameters, state: FTRLState, before: FTRLState, arm: int) -> None:
+    pass
+
+
+@join_rates.register(SlowRootRateParameters)
+def _(rate: SlowRootRateParameters, state: FTRLState) -> None:
+    state.rates[-1] = state.rates[0]
 
 
 # --- the paper's ----------------------------------------------------------------------------------------
@@ -373,6 +411,24 @@ def _(rate: ErrorWeightedParameters, state: FTRLState) -> float:
     return CONTINUE
 
 
+@rest_rates.register(ErrorWeightedParameters, inline=True)
+def _(rate: ErrorWeightedParameters, state: FTRLState, before: FTRLState, arm: int) -> None:
+    state.sums[arm] = before.sums[arm]
+    state.rates[arm] = before.rates[arm]
+    if not rate.monotone:  # θ goes on
+        theta = running_theta(rate, state.scalars[ROUND], state.rates.size)
+        state.rates[arm] = theta * math.sqrt(1.0 + state.sums[arm])
+
+
+@join_rates.register(ErrorWeightedParameters)
+def _(rate: ErrorWeightedParameters, state: FTRLState) -> None:
+    theta = running_theta(rate, state.scalars[ROUND], state.rates.size)
+    if rate.monotone:
+        state.rates[-1] = theta
+    else:
+        state.rates[:] = theta * np.sqrt(1.0 + state.sums)
+
+
 class DeviationRateParameters(NamedTuple):
     """Whether the horizon is unknown, and T (or that of the first segment)."""
 
@@ -559,6 +615,17 @@ def _(rate: EntropyRateParameters, state: FTRLState) -> float:
     return CONTINUE
 
 
+@rest_rates.register(EntropyRateParameters)
+def _(rate: EntropyRateParameters, state: FTRLState, before: FTRLState, arm: int) -> None:
+    pass
+
+
+@join_rates.register(EntropyRateParameters)
+def _(rate: EntropyRateParameters, state: FTRLState) -> None:
+    state.sums[-1] = state.sums[0]
+    state.rates[-1] = state.rates[0]
+
+
 class CountedRateParameters(NamedTuple):
     """Whether the horizon is unknown, and T (or the first T_k)."""
 
@@ -671,6 +738,11 @@ def tune(rate: GapTunedRateParameters, t: float, rates: FloatArray) -> None:
 @begin_rates.register(GapTunedRateParameters)
 def _(rate: GapTunedRateParameters, state: FTRLState) -> None:
     tune(rate, 1.0, state.rates)
+
+
+@rest_rates.register(GapTunedRateParameters)
+def _(rate: GapTunedRateParameters, state: FTRLState, before: FTRLState, arm: int) -> None:
+    pass
 
 
 @advance_rates.register(GapTunedRateParameters)

@@ -14,16 +14,21 @@ from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import (
     Policy,
     act,
+    before_draw,
+    carry_over,
     copy,
     distribution,
     draw,
+    grow,
     init,
     inspect,
     learn,
+    learn_absent,
     marked,
     memo_of,
     outdated,
     require_policy,
+    retire,
     step,
     weight_of,
 )
@@ -45,6 +50,7 @@ from bothworlds.policies.watched.state import (
     WatchedState,
 )
 from bothworlds.policies.watched.trial import mix, try_out
+from bothworlds.simplex.kernel import CONVERGED
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,6 +123,7 @@ class Watched(Policy, name="watched"):
     """
 
     marks_memos: ClassVar[bool] = True
+    fixed_arms: ClassVar[str | None] = None  # or why those of the policy inside are
 
     policy: Policy
     _: KW_ONLY
@@ -127,6 +134,7 @@ class Watched(Policy, name="watched"):
         require_policy(self.policy)
         if not _can_be_watched(type(self.policy)):
             self._refuse()
+        object.__setattr__(self, "fixed_arms", self.policy.fixed_arms)
         object.__setattr__(self, "explore", _check.number("explore", self.explore, above=0.0, below=1.0))
         object.__setattr__(self, "budget", _check.number("budget", self.budget, at_least=0.0))
 
@@ -176,6 +184,11 @@ def _(params: WatchedParameters) -> WatchedState:
     state.scalars[GAP] = SHORT_GAP
     state.scalars[LEFT] = state.scalars[FAVORITE] = NONE
     return state
+
+
+@before_draw.register(WatchedParameters, inline=True)
+def _(params: WatchedParameters, state: WatchedState, outstanding: int, awake: FloatArray) -> None:
+    before_draw(params.policy, state.policy, outstanding, awake)
 
 
 @act.register(WatchedParameters, inline=True)
@@ -230,6 +243,41 @@ def _(params: WatchedParameters, state: WatchedState) -> int:
     if state.scalars[FAVORITE] != NONE:
         mix(params, state)
     return status
+
+
+@learn_absent.register(WatchedParameters)
+def _(
+    params: WatchedParameters, state: WatchedState, before: WatchedState, awake: FloatArray, loss: float
+) -> int:
+    deviation = state.scalars[EXCESS] - before.scalars[EXCESS]  # the learner's own
+    for i in range(params.n_arms):
+        if awake[i] == 0.0:
+            state.estimates[i] += deviation
+    if state.scalars[RESTARTS] != before.scalars[RESTARTS]:
+        return CONVERGED
+    status = learn_absent(params.policy, state.policy, before.policy, awake, loss)
+    if state.scalars[FAVORITE] != NONE:
+        mix(params, state)
+    return status
+
+
+@grow.register(WatchedParameters)
+def _(params: WatchedParameters, state: WatchedState) -> WatchedState:
+    grown: WatchedState = init(params)._replace(
+        policy=grow(params.policy, state.policy), fresh=grow(params.policy, state.fresh)
+    )
+    carry_over(state[2:], grown[2:])
+    grown.estimates[-1] = state.scalars[EXCESS]
+    return grown
+
+
+@retire.register(WatchedParameters)
+def _(params: WatchedParameters, state: WatchedState, arm: int) -> None:
+    for inside in (state.policy, state.fresh):
+        retire(params.policy, inside, arm)
+    state.shares[arm] = 0.0
+    if state.scalars[FAVORITE] == arm or not state.shares.any():
+        state.scalars[FAVORITE] = NONE  # nothing is left to try
 
 
 @inspect.register(WatchedParameters)

@@ -16,6 +16,7 @@ from bothworlds.simplex.steps.base import (
     GeneralStep,
     advance,
     carries,
+    cold,
     one_rate,
 )
 from bothworlds.simplex.steps.closed import ShannonClosedStep, TsallisClosedStep
@@ -61,5 +62,6 @@ __all__ = [
     "advance",
     "carries",
     "choose_step",
+    "cold",
     "one_rate",
 ]
