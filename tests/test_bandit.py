@@ -17,6 +17,7 @@ import bothworlds as bw
 from bothworlds.errors import (
     ForeignPullError,
     InvalidArgumentError,
+    PullError,
     RepeatedPullError,
     SolverError,
     StateError,
@@ -41,6 +42,23 @@ def test_arms_by_number_and_numpy_labels():
     assert bw.Bandit(np.int64(2)).arms == (0, 1)
     assert bw.Bandit(np.array([10, 20])).arms == (10, 20)
     assert bw.Bandit(["a", 1]).arms == ("a", 1)
+    assert bw.Bandit([9.99, 12.99]).arms == (9.99, 12.99)
+    assert bw.Bandit([False, True]).arms == (False, True)
+    for array in (np.array(["a", "b"]), np.array([1.5, 2.5]), np.array([True, False])):
+        assert [type(label) for label in bw.Bandit(array).arms] == [type(array[0].item())] * 2
+
+
+def test_labels_of_all_kinds_survive_saving():
+    arms = ["a", 1, 2.5, False, ("a", 1), ("b", (2.5, "c"))]
+    bandit = bw.Bandit(arms, seed=1)
+    pulls = [bandit.pull() for _ in range(30)]
+    twin = bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict())))
+    assert twin.arms == tuple(arms)
+    assert list(map(type, twin.arms)) == list(map(type, arms))
+    for pull in pulls:
+        again = bw.Pull.from_dict(json.loads(json.dumps(pull.to_dict())))
+        assert again == pull
+        twin.update(again, loss=0.5)
 
 
 def test_reward_and_loss_are_two_words_for_one_thing():
@@ -192,13 +210,11 @@ def test_decoupled_pulls_observe_another_arm():
 def test_a_twin_that_went_its_own_way_cannot_mix_up_the_arms():
     bandit = bw.Bandit(4, seed=1)
     twin = bw.Bandit.from_dict(bandit.to_dict())
-    bandit.update(bandit.pull(), loss=1.0)
-    twin.update(twin.pull(), loss=0.0)
     for _ in range(20):
         mine, other = bandit.pull(), twin.pull()
-        if mine != other:
+        for foreign in (other, other.id):
             with pytest.raises(UnknownPullError, match="loaded from an older state"):
-                bandit.update(other, loss=0.5)
+                bandit.update(foreign, loss=0.5)
         bandit.update(mine, loss=0.5)
         twin.update(other, loss=0.5)
 
@@ -276,19 +292,17 @@ def test_foreign_unknown_and_invented_pulls():
     unchanged(
         bandit,
         UnknownPullError,
-        "was never made by this bandit, which has made 1 pull;",
+        "is not open in this bandit, which has made 1 pull:",
         lambda: bandit.update(ahead, reward=1),
     )
-    forged = bandit.outstanding[0]._replace(arm="elsewhere")
-    unchanged(
-        bandit, UnknownPullError, "was never made by this bandit", lambda: bandit.update(forged, reward=1)
-    )
-    odd = bandit.outstanding[0]._replace(round="first")
-    unchanged(bandit, UnknownPullError, "was never made by this bandit", lambda: bandit.update(odd, reward=1))
+    for odd in ("hello", "hello-3", "-3", "a-b", ""):
+        unchanged(
+            bandit, PullError, "id of a pull|another bandit", lambda odd=odd: bandit.update(odd, reward=1)
+        )
     unchanged(
         bandit,
         InvalidArgumentError,
-        r"pull must be what Bandit.pull\(\) returned, got 3",
+        r"pull must be what Bandit.pull\(\) returned, or its id, got 3",
         lambda: bandit.update(3, reward=1),
     )
 
@@ -301,11 +315,19 @@ def test_foreign_unknown_and_invented_pulls():
         ({"arms": 2.5}, r"arms must be an integer, got 2.5"),
         ({"arms": None}, r"arms must be an integer, got None"),
         ({"arms": []}, r"arms must be at least one label, got an empty sequence"),
-        ({"arms": "abc"}, r"arms must be a number or a sequence of labels, got 'abc'; write \['abc', ...\]"),
+        ({"arms": "abc"}, r"arms must be a number or a list of labels, got 'abc'; write \['abc', ...\]"),
         ({"arms": ["a", "b", "a"]}, r"arms must be distinct, got 'a' twice"),
-        ({"arms": ["a", ""]}, r"arms\[1\] must be a non-empty string or an integer, got ''"),
-        ({"arms": ["a", None]}, r"arms\[1\] must be a non-empty string or an integer, got None"),
-        ({"arms": ["a", 1.5]}, r"arms\[1\] must be a non-empty string or an integer, got 1.5"),
+        ({"arms": ["a", ""]}, r"arms\[1\] must be a non-empty string, a finite number, or .*, got ''"),
+        ({"arms": ["a", None]}, r"arms\[1\] must be a non-empty string, .*, got None"),
+        ({"arms": ["a", math.nan]}, r"arms\[1\] must be a non-empty string, .*, got nan"),
+        ({"arms": ["a", ("b", None)]}, r"arms\[1\] must be a non-empty string, .*, got \('b', None\)"),
+        ({"arms": [1, True]}, r"arms must be distinct, got 1 and True, which are equal"),
+        ({"arms": [("a", 1), ("a", 1.0)]}, r"got \('a', 1\) and \('a', 1.0\), which are equal"),
+        (
+            {"arms": {"a": 1, "b": 2}},
+            r"arms must be a number or a list of labels, got .*; write list\(arms\)",
+        ),
+        ({"arms": {"a", "b"}}, r"a list of labels, got .*; a set has no order: write sorted\(arms\)"),
         ({"horizon": 2}, r"horizon must be at least 3, got 2; there are 3 arms"),
         ({"horizon": 10.5}, r"horizon must be an integer, got 10.5"),
         ({"seed": -1}, r"seed must be at least 0, got -1; use a non-negative integer, or None"),

@@ -31,7 +31,7 @@ def test_round_trip_is_exact_to_the_bit(saved):
     twin = bw.Bandit.load(path)
     assert twin.to_dict() == bandit.to_dict()
     assert twin.outstanding == bandit.outstanding
-    assert [twin.pull() for _ in range(50)] == [bandit.pull() for _ in range(50)]
+    assert [twin.pull()[:4] for _ in range(50)] == [bandit.pull()[:4] for _ in range(50)]
     for each in (twin, bandit):
         each.update(each.outstanding[0], reward=0.3)
     assert twin.probabilities == bandit.probabilities
@@ -102,6 +102,7 @@ def tamper(path, **changes):
         ({"arms": ["a", "a", "b"]}, r"arms must be distinct"),
         ({"outstanding": [{"round": 1}]}, r"the saved state lacks 'arm'"),
         ({"outstanding": 5}, r"cannot be restored"),
+        ({"outstanding": [{"id": "first"}]}, r"cannot be restored: 'first' is not the id of a pull"),
         ({"word": "<script>"}, r"word must be one of 'reward', 'loss', got '<script>'"),
         ({"version": True}, r"has version True; this release reads"),
     ],
@@ -137,7 +138,8 @@ def test_what_is_no_distribution_is_refused(saved):
 def test_outstanding_rounds_are_checked(saved, number):
     bandit, _ = saved
     data = bandit.to_dict()
-    data["outstanding"].append(data["outstanding"][0] | {"round": number})
+    life = data["outstanding"][0]["id"].rpartition("-")[0]
+    data["outstanding"].append(data["outstanding"][0] | {"id": f"{life}-{number}"})
     with pytest.raises(StateError, match=f"outstanding round {number} is beyond pull 20"):
         bw.Bandit.from_dict(data)
 

@@ -9,16 +9,20 @@ import secrets
 import threading
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bothworlds import _check, policies, rng, statefile
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural
+from bothworlds.bandit.forks import survive_forks
+from bothworlds.bandit.open_pulls import OpenPull, OpenPulls, Row
+from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, labels_of, new_life, parts_of
 from bothworlds.errors import (
     ForeignPullError,
     InvalidArgumentError,
+    PullError,
     RepeatedPullError,
     SolverError,
     StateError,
@@ -36,39 +40,8 @@ from bothworlds.policies.base import (
 from bothworlds.policies.ftrl.aliases import LightBarrier
 from bothworlds.simplex.kernel import FAILED
 
-Label = str | int
 SHOWN_ARMS = 20
-
-
-class Pull(NamedTuple):
-    """One decision of a bandit.
-
-    ``arm`` is to be played and ``observe`` is the arm whose loss or reward to give back; they differ only
-    for decoupled policies. ``probability`` is that of ``arm`` at the moment of the draw.
-    """
-
-    round: int
-    arm: Label
-    observe: Label
-    probability: float
-    bandit: str
-
-    def __repr__(self) -> str:
-        return (
-            f"Pull(round={self.round}, arm={self.arm!r}, observe={self.observe!r}, "
-            f"probability={self.probability:.4g})"
-        )
-
-
-class _Open(NamedTuple):
-    """What a bandit remembers of a pull until its feedback arrives; arms by their numbers."""
-
-    pull: Pull
-    arm: int
-    observe: int
-    weight: float
-    memo: float
-    restarts: int
+NOT_YET = math.nan  # the loss of a pull that has had no feedback
 
 
 class Bandit:
@@ -77,7 +50,8 @@ class Bandit:
     Parameters
     ----------
     arms:
-        The number of arms (labeled 0, 1, …), or their labels: distinct strings or integers.
+        The number of arms (labeled 0, 1, …), or their labels, in an order: distinct strings, numbers (prices,
+        say), or tuples of those. NumPy's strings and numbers become Python's.
     policy:
         Any policy; None is :class:`LightBarrier`, the recommended one.
     horizon:
@@ -93,6 +67,13 @@ class Bandit:
     Feedback may be late, out of order, or never come. Each pull keeps the probability it was drawn with and
     may be updated once. A bandit learns only from updates: two pulls in a row without feedback are two
     draws from the same distribution. All methods may be called from several threads.
+
+    A bandit that was copied or loaded continues the random stream: with or without a restart of the program
+    the same seed gives the same arms. After a fork the parent continues it, and each child has a stream of
+    its own, which depends on the seed, the pulls so far and the number of the fork. The ids of pulls are
+    never the same, and those of before remain good.
+
+    An open pull takes about 70 bytes.
 
     Examples
     --------
@@ -116,7 +97,7 @@ class Bandit:
         low: float = 0.0,
         high: float = 1.0,
     ) -> None:
-        self._arms = _labels(arms)
+        self._arms = labels_of(arms)
         self._policy = LightBarrier() if policy is None else require_policy(policy)
         self._params = self._policy.resolve(len(self._arms), horizon)
         self._horizon = None if horizon is None else int(horizon)
@@ -128,7 +109,8 @@ class Bandit:
         self._id = secrets.token_hex(8)
         self._rounds = 0
         self._restarts = 0
-        self._open: dict[int, _Open] = {}
+        self._open = OpenPulls()
+        self._lives: list[str] = []
         self._pulls = [0] * len(self._arms)
         self._seen = [0] * len(self._arms)
         self._loss_sums = [0.0] * len(self._arms)
@@ -136,11 +118,24 @@ class Bandit:
         self._ready()
 
     def _ready(self) -> None:
-        """What is not part of the state: lock, buffer, compiled kernels."""
+        """What is not part of the state: this life, lock, buffer, compiled kernels."""
         self._lock = threading.RLock()
+        self._forks = 0
+        self._begin_life()
         self._uniforms = np.empty(self._policy.draws)
         self._act = pull_once.bind(self._params, self._state, self._uniforms, 0)
         self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0.0)
+        survive_forks(self)
+
+    def _begin_life(self) -> None:
+        """From now on pulls have ids that no twin gives out, nor this bandit before."""
+        self._life = new_life(self._id)
+        self._lives.append(self._life)
+
+    def _live_on_in_child(self) -> None:
+        """In the child of a fork: ids and draws that neither the parent has nor its other children."""
+        self._random = rng.branch(self._random, self._forks)
+        self._begin_life()
 
     # --- the loop: pull, update ---------------------------------------------------------------------
 
@@ -154,36 +149,42 @@ class Bandit:
             if math.isnan(probability):  # dear to compute, and not needed to learn
                 probability = weight = self._distribution()[arm]
             self._rounds = number = self._rounds + 1
-            pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._id)
-            self._open[number] = _Open(pull, arm, shown, weight, memo, self._restarts)
+            life = len(self._lives) - 1
+            row = probability, weight, memo, NOT_YET, 0.0, arm, shown, self._restarts, life
+            self._open.add(number, row)
             self._pulls[arm] += 1
-            return pull
+            return Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
 
-    def update(self, pull: Pull, *, reward: float | None = None, loss: float | None = None) -> None:
-        """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once."""
+    def update(self, pull: Pull | str, *, reward: float | None = None, loss: float | None = None) -> None:
+        """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once.
+
+        Instead of a pull its id will do.
+        """
         if (reward is None) == (loss is None):
             got = "neither" if reward is None else "both"
             raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
         with self._lock:
-            record = self._find(pull)
+            number, row = self._find(pull)
             if loss is None:
                 word, unit = "reward", (self._high - self._value("reward", reward)) / (self._high - self._low)
             else:
                 word, unit = "loss", (self._value("loss", loss) - self._low) / (self._high - self._low)
-            if record.restarts == self._restarts:
-                self._teach(record, unit)
-            del self._open[pull.round]
-            self._seen[record.observe] += 1
-            self._loss_sums[record.observe] += unit
+            self._close(number, row, unit)
             self._word = word
 
-    def _teach(self, record: _Open, unit: float) -> None:
-        status = self._learn(self._params, self._state, record.observe, unit, record.weight, record.memo)
-        if status == FAILED:
-            raise SolverError(
-                f"{self._policy!r} found no solution after {record.pull!r}; go back to a saved state, "
-                "and please report this"
-            )
+    def _close(self, number: int, row: Row, unit: float) -> None:
+        """Learn the loss of an open pull."""
+        _, weight, memo, _, _, _, observe, restarts, _ = row
+        if restarts == self._restarts:
+            status = self._learn(self._params, self._state, observe, unit, weight, memo)
+            if status == FAILED:
+                raise SolverError(
+                    f"{self._policy!r} found no solution after {self._pull(number, row)!r}; go back to a "
+                    "saved state, and please report this"
+                )
+        self._open.close(number)
+        self._seen[observe] += 1
+        self._loss_sums[observe] += unit
 
     def restart(self) -> None:
         """Let the policy forget everything and start afresh, because the world has changed.
@@ -216,20 +217,25 @@ class Bandit:
         fix = "give the range as Bandit(..., low=..., high=...)"
         return _check.number(name, value, at_least=self._low, at_most=self._high, fix=fix)
 
-    def _find(self, pull: Pull) -> _Open:
-        if not isinstance(pull, Pull):
-            raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned")
-        if pull.bandit != self._id:
+    def _find(self, pull: Pull | str) -> tuple[int, Row]:
+        """The round of an open pull, and what is remembered of it."""
+        life, number = (pull.bandit, pull.round) if type(pull) is Pull else _parts(pull)
+        row = self._open.get(number)
+        if row is not None and self._lives[row[-1]] == life:
+            return number, row
+        if life.rpartition("-")[0] != family_of(self._id):
             raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
-        record = self._open.get(pull.round)
-        if record is not None and record.pull == pull:
-            return record
-        if record is None and isinstance(pull.round, int) and 1 <= pull.round <= self._rounds:
+        if life == self._life and 1 <= number <= self._rounds:
             raise RepeatedPullError(f"{pull!r} has had its feedback; each pull is updated once")
         raise UnknownPullError(
-            f"{pull!r} was never made by this bandit, which has made {counted(self._rounds, 'pull')}; "
-            "a copy, or one that was loaded from an older state, makes pulls of its own"
+            f"{pull!r} is not open in this bandit, which has made {counted(self._rounds, 'pull')}: it has "
+            "had its feedback, or it was made by a copy, or by one that was loaded from an older state"
         )
+
+    def _pull(self, number: int, row: Row) -> Pull:
+        record = OpenPull._make(row)
+        arm, observe = self._arms[record.arm], self._arms[record.observe]
+        return Pull(number, arm, observe, record.probability, self._lives[record.life])
 
     # --- what it knows ------------------------------------------------------------------------------
 
@@ -268,7 +274,7 @@ class Bandit:
     def outstanding(self) -> tuple[Pull, ...]:
         """The pulls that wait for feedback, oldest first."""
         with self._lock:
-            return tuple(record.pull for record in self._open.values())
+            return tuple(self._pull(number, record) for number, record in self._open)
 
     def _rows(self) -> list[tuple[str, float, int, str]]:
         """Label, probability, pulls and mean of what was seen, likeliest arms first."""
@@ -340,15 +346,15 @@ class Bandit:
                 "loss_sums": list(self._loss_sums),
                 "outstanding": [
                     {
-                        "round": number,
+                        "id": f"{self._lives[record.life]}-{number}",
                         "arm": record.arm,
-                        "probability": record.pull.probability,
+                        "probability": record.probability,
                         "observe": record.observe,
                         "weight": record.weight,
                         "memo": record.memo,
                         "restarts": record.restarts,
                     }
-                    for number, record in self._open.items()
+                    for number, record in self._open
                 ],
                 "random": rng.to_dict(self._random),
                 "state": statefile.pack(self._state),
@@ -379,23 +385,38 @@ class Bandit:
             p = list(bandit.probabilities.values())
             if not (min(p) >= 0.0 and abs(sum(p) - 1.0) < 1e-6):
                 raise StateError("the saved state holds no distribution: probabilities must sum to 1")
+            bandit._lives.clear()
+            latest = 0
             for item in data["outstanding"]:
-                arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
-                number = _check.integer("outstanding round", item["round"], at_least=1)
-                if number > bandit._rounds or number in bandit._open:
-                    raise StateError(
-                        f"outstanding round {number} is beyond pull {bandit._rounds}, the last one, or twice"
-                    )
-                probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
-                weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
-                pull = Pull(number, bandit._arms[arm], bandit._arms[observe], probability, bandit._id)
-                memo = _check.number("memo", item["memo" if data["version"] > 1 else "epoch"], at_least=0.0)
-                bandit._open[number] = _Open(pull, arm, observe, weight, memo, _restarts(item))
+                latest = bandit._reopen(item, latest, data["version"])
+            bandit._begin_life()
         except KeyError as error:
             raise StateError(f"the saved state lacks {error}; it is incomplete") from None
-        except (InvalidArgumentError, TypeError) as error:
+        except (InvalidArgumentError, PullError, TypeError) as error:
             raise StateError(f"the saved state cannot be restored: {error}") from error
         return bandit
+
+    def _reopen(self, item: dict[str, Any], after: int, version: int) -> int:
+        """Open an outstanding pull of a saved state, later than round ``after``; return its round."""
+        if "id" in item:
+            life, number = _parts(item["id"])
+        else:  # as saved by version 0.1
+            life = f"{family_of(self._id)}-{NO_LIFE}"
+            number = _check.integer("outstanding round", item["round"], at_least=1)
+        if not after < number <= self._rounds:
+            raise StateError(
+                f"outstanding round {number} is beyond pull {self._rounds}, the last one, or out of order"
+            )
+        if life not in self._lives:
+            self._lives.append(life)
+        n = len(self._arms)
+        arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
+        probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
+        weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
+        memo = _check.number("memo", item["memo" if version > 1 else "epoch"], at_least=0.0)
+        row = probability, weight, memo, NOT_YET, 0.0, arm, observe, _restarts(item), self._lives.index(life)
+        self._open.add(number, row)
+        return number
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the bandit to a JSON file, whole or not at all."""
@@ -408,11 +429,12 @@ class Bandit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            private = {"_lock", "_uniforms", "_act", "_learn"}
+            private = {"_lock", "_forks", "_life", "_uniforms", "_act", "_learn"}
             kept = {name: value for name, value in self.__dict__.items() if name not in private}
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {
-                "_open": dict(self._open),
+                "_open": self._open.copy(),
+                "_lives": list(self._lives),
                 "_state": statefile.copy_state(self._state),
                 "_random": copy.deepcopy(self._random),
                 "_pulls": list(self._pulls),
@@ -430,23 +452,13 @@ def _restarts(data: dict[str, Any]) -> int:
     return _check.integer("restarts", data.get("restarts", 0), at_least=0)
 
 
-def _labels(arms: int | Sequence[Label]) -> tuple[Label, ...]:
-    if isinstance(arms, (str, bytes)):
-        raise InvalidArgumentError(
-            "arms", arms, "a number or a sequence of labels", fix=f"write [{arms!r}, ...]"
-        )
-    if isinstance(arms, (int, np.integer)) or np.ndim(arms) == 0:
-        return tuple(
-            range(_check.integer("arms", arms, at_least=1, fix="give at least one arm, or a list of labels"))
-        )
-    labels = [int(label) if isinstance(label, np.integer) else label for label in arms]
-    if not labels:
-        raise InvalidArgumentError("arms", arms, "at least one label", got="an empty sequence")
-    seen: set[Label] = set()
-    for i, label in enumerate(labels):
-        if not isinstance(label, (str, int)) or isinstance(label, bool) or label == "":
-            raise InvalidArgumentError("arms", label, "a non-empty string or an integer", index=(i,))
-        if label in seen:
-            raise InvalidArgumentError("arms", arms, "distinct", got=f"{label!r} twice")
-        seen.add(label)
-    return tuple(labels)
+def _parts(pull: Any) -> tuple[str, int]:
+    """The life and the round of a pull or of its id."""
+    if isinstance(pull, Pull):
+        return pull.bandit, pull.round
+    if isinstance(pull, str):
+        try:
+            return parts_of(pull)
+        except ValueError:
+            raise UnknownPullError(f"{pull!r} is not the id of a pull") from None
+    raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned, or its id")
