@@ -17,6 +17,7 @@ import bothworlds as bw
 from bothworlds.errors import (
     ForeignPullError,
     InvalidArgumentError,
+    OutOfRangeError,
     PullError,
     RepeatedPullError,
     SolverError,
@@ -35,6 +36,26 @@ def test_three_lines():
     assert pull.probability == 1 / 3
     assert bandit.probabilities[pull.arm] == max(bandit.probabilities.values()) > 1 / 3
     assert isinstance(bandit.policy, bw.LightBarrier)
+
+
+def test_policies_by_name():
+    assert bw.Bandit(2, "thompson").policy == bw.Thompson()
+    assert bw.Bandit(2, policy="tsallis-inf").policy == bw.TsallisINF()
+
+
+def test_its_length_is_the_number_of_arms():
+    assert len(bw.Bandit(["a", "b", "c"])) == 3
+
+
+def test_feedback_without_a_name_is_refused():
+    bandit = bw.Bandit(2, seed=1)
+    pull = bandit.pull()
+    unchanged(
+        bandit,
+        InvalidArgumentError,
+        r"reward must be given by its name, got 0.7; write update\(pull, reward=0.7\) or update\(pull, loss",
+        lambda: bandit.update(pull, 0.7),
+    )
 
 
 def test_arms_by_number_and_numpy_labels():
@@ -73,11 +94,36 @@ def test_reward_and_loss_are_two_words_for_one_thing():
     assert scaled.probabilities == pytest.approx(by_loss.probabilities, rel=1e-12)
 
 
-@pytest.mark.parametrize("value", [0, 1, 1.0, np.float32(0.5), np.float64(0.25), np.int64(1)])
+@pytest.mark.parametrize("value", [0, 1, 1.0, True, False, np.True_, np.float32(0.5), np.int64(1)])
 def test_any_kind_of_number_is_feedback(value):
     bandit = bw.Bandit(2, seed=0)
     bandit.update(bandit.pull(), reward=value)
     assert bandit.outstanding == ()
+
+
+def after_one(value, **options):
+    bandit = bw.Bandit(2, seed=0, **options)
+    bandit.update(bandit.pull(), reward=value)
+    return bandit.to_dict()["loss_sums"], bandit.probabilities
+
+
+def test_rounding_is_taken_for_the_end_of_the_range():
+    assert after_one(1.0000001) == after_one(1.0) == after_one(True) == after_one(np.float32(1.0000001))
+    assert after_one(-1e-7) == after_one(0.0) == after_one(np.False_)
+    wide = {"low": -1e6, "high": 1e6}
+    assert after_one(1e6 + 1.0, **wide) == after_one(1e6, **wide)
+    with pytest.raises(OutOfRangeError, match=r"got 1000003.0"):
+        after_one(1e6 + 3.0, **wide)
+
+
+def test_clip_takes_what_is_beyond_for_the_end():
+    assert after_one(70.0, high=50.0, clip=True) == after_one(50.0, high=50.0)
+    assert after_one(-3, clip=True) == after_one(0.0)
+    for value in (math.nan, math.inf, "much"):
+        with pytest.raises(InvalidArgumentError, match="reward must be a finite number"):
+            after_one(value, clip=True)
+    bandit = bw.Bandit(2, clip=True)
+    assert bw.Bandit.from_dict(bandit.to_dict()).to_dict()["clip"] is True
 
 
 def test_pulls_without_feedback_leave_the_distribution_alone():
@@ -256,10 +302,11 @@ def unchanged(bandit, error, message, act):
         ({"reward": 1.0, "loss": 0.0}, r"reward must be given, or loss, and not both, got both"),
         ({"reward": math.nan}, r"reward must be a finite number at least 0 and at most 1, got nan"),
         ({"loss": math.inf}, r"loss must be a finite number at least 0 and at most 1, got inf"),
+        ({"reward": 1.00001}, r"reward must be a finite number at least 0 and at most 1, got 1.00001"),
+        ({"reward": 1.5}, r"low=..., high=...\), or clip=True to cut off what is beyond"),
         ({"loss": -0.1}, r"got -0.1; give the range as Bandit\(..., low=..., high=...\)"),
         ({"reward": 1.5}, r"reward must be .* at most 1, got 1.5; give the range as Bandit"),
         ({"reward": "good"}, r"reward must be a finite number .*, got 'good'"),
-        ({"reward": True}, r"reward must be a finite number .*, got True"),
         ({"loss": None, "reward": [1.0]}, r"reward must be a finite number .*, got \[1.0\]"),
     ],
 )
@@ -278,7 +325,7 @@ def test_each_pull_once():
     unchanged(
         bandit,
         RepeatedPullError,
-        "has had its feedback; each pull is updated once",
+        "has had its feedback, or was forgotten; each pull is updated once",
         lambda: bandit.update(pull, reward=1),
     )
 
@@ -339,10 +386,16 @@ def test_foreign_unknown_and_invented_pulls():
             r"high - low must be a finite number, got inf; give a narrower range",
         ),
         ({"arms": np.array(3.5)}, r"arms must be an integer, got"),
+        ({"clip": "yes"}, r"clip must be one of False, True, got 'yes'"),
         ({"low": math.nan}, r"low must be a finite number, got nan"),
         (
-            {"policy": "ucb1"},
-            r"policy must be a policy such as LightBarrier\(\) or TsallisINF\(\), got 'ucb1'",
+            {"policy": 7},
+            r"policy must be a policy such as LightBarrier\(\) or TsallisINF\(\), got 7",
+        ),
+        ({"policy": "ucb"}, r"no policy is called 'ucb'; did you mean 'ucb1'\? Known: .*, thompson, "),
+        (
+            {"policy": "restarting"},
+            r"policy must be a policy that can do without settings, got 'restarting'; write Restarting\(",
         ),
         ({"policy": bw.UCB1}, r"got <class .*UCB1'>; write UCB1\(\)"),
     ],

@@ -51,6 +51,13 @@ def test_loading_checks_the_policy(saved):
         bw.Bandit.load(path, policy=bw.TsallisINF())
 
 
+def test_the_file_that_cannot_be_loaded_is_named(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"debug": true}')
+    with pytest.raises(StateError, match=r"settings.json cannot be loaded: this is not a saved bandit"):
+        bw.Bandit.load(path)
+
+
 def test_a_truncated_file(saved):
     _, path = saved
     content = path.read_text()
@@ -191,8 +198,10 @@ def test_saving_is_all_or_nothing(saved, monkeypatch):
 
 def test_saving_into_a_missing_folder_says_so(saved):
     bandit, path = saved
-    with pytest.raises(FileNotFoundError, match="missing"):
+    with pytest.raises(FileNotFoundError, match=r"cannot write bandit.json, .*No such file.*missing'$"):
         bandit.save(path.parent / "missing" / "bandit.json")
+    with pytest.raises(NotADirectoryError, match=r"cannot write inner.json, .*bandit.json'$"):
+        bandit.save(path / "inner.json")
     with pytest.raises(FileNotFoundError, match="absent"):
         bw.Bandit.load(path.parent / "absent.json")
 

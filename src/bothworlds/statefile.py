@@ -96,7 +96,11 @@ def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
 def write_bytes(path: str | PathLike[str], content: bytes) -> None:
     """Write beside ``path``, under a name that ends in ``.tmp``, and rename it into place, durably."""
     target = Path(os.path.realpath(path))  # what a link points to, not the link
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    except OSError as error:  # it names a temporary file that nobody has asked for
+        problem = f"cannot write {target.name}, because its folder is missing or refuses: {error.strerror}"
+        raise type(error)(error.errno, problem, str(target.parent)) from None
     try:
         os.chmod(temporary, _mode(target))
         with os.fdopen(handle, "wb") as file:
@@ -132,4 +136,4 @@ def read(path: str | PathLike[str]) -> Any:
     try:
         return json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise StateError(f"{path} is truncated or not JSON: {error}") from error
+        raise StateError(f"it is truncated or not JSON: {error}") from error

@@ -8,14 +8,17 @@ import math
 import secrets
 import threading
 from collections.abc import Sequence
+from datetime import timedelta
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, Never
 
 import numpy as np
 
 from bothworlds import _check, policies, rng, statefile
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural
+from bothworlds.bandit.deadlines import LEARN_AT, Wait
+from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.open_pulls import OpenPull, OpenPulls, Row
 from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, labels_of, new_life, parts_of
@@ -42,6 +45,8 @@ from bothworlds.simplex.kernel import FAILED
 
 SHOWN_ARMS = 20
 NOT_YET = math.nan  # the loss of a pull that has had no feedback
+LOSS, MADE = OpenPull._fields.index("loss"), OpenPull._fields.index("made")  # where they are in a row
+OPTIONS = ("low", "high", "clip", "missing", "wait", "learn_at")
 
 
 class Bandit:
@@ -53,14 +58,29 @@ class Bandit:
         The number of arms (labeled 0, 1, …), or their labels, in an order: distinct strings, numbers (prices,
         say), or tuples of those. NumPy's strings and numbers become Python's.
     policy:
-        Any policy; None is :class:`LightBarrier`, the recommended one.
+        Any policy, or the name of one with its usual settings (``"thompson"``; ``bw.policies.names()`` lists
+        them); None is :class:`LightBarrier`, the recommended one.
     horizon:
         How many pulls there will be, if known; None if not. Pulling on beyond it is allowed, but what a
         policy promises then ends at the horizon.
     seed:
         A non-negative integer for a reproducible bandit; None for fresh randomness.
     low, high:
-        The range of the losses or rewards that you will report.
+        The range of the losses or rewards that you will report. A number beyond it by rounding alone, a
+        millionth of its width, is taken for its end.
+    clip:
+        Take everything beyond the range for its end, instead of refusing it.
+    wait:
+        How long a pull waits for its feedback: until so many more pulls have been made (an integer), or for
+        so much time (a :class:`datetime.timedelta`, by the clock of the system). None: for ever.
+    missing:
+        What is learned for a pull whose wait is over: a reward, or ``{"loss": 1.0}`` for those who report
+        losses. None: nothing, the pull is dropped.
+    learn_at:
+        ``"arrival"``: feedback is learned as it comes. ``"deadline"``: all of it when the wait is over, in
+        the order of decision. Good news may travel faster than silence (a click comes at once, no click
+        after an hour): on arrival the clicks are then learned first, and arms whose answers are slow look
+        worse than they are.
 
     Notes
     -----
@@ -73,7 +93,9 @@ class Bandit:
     its own, which depends on the seed, the pulls so far and the number of the fork. The ids of pulls are
     never the same, and those of before remain good.
 
-    An open pull takes about 70 bytes.
+    An answer that comes after the wait is over is counted (:attr:`late`) and not learned; it is no error.
+    Open pulls take about 70 bytes each where they are many. With a ``wait`` of n pulls at most n + 1 are
+    open, with one of time as many as are made in that time; without one, those that are never answered stay.
 
     Examples
     --------
@@ -90,20 +112,31 @@ class Bandit:
     def __init__(
         self,
         arms: int | Sequence[Label],
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         *,
         horizon: int | None = None,
         seed: int | None = None,
         low: float = 0.0,
         high: float = 1.0,
+        clip: bool = False,
+        wait: int | timedelta | None = None,
+        missing: float | dict[Literal["reward", "loss"], float] | None = None,
+        learn_at: Literal["arrival", "deadline"] = "arrival",
     ) -> None:
         self._arms = labels_of(arms)
         self._policy = LightBarrier() if policy is None else require_policy(policy)
         self._params = self._policy.resolve(len(self._arms), horizon)
         self._horizon = None if horizon is None else int(horizon)
-        self._low = _check.number("low", low)
-        self._high = _check.number("high", high, above=self._low, fix="high must exceed low")
-        _check.number("high - low", self._high - self._low, fix="give a narrower range")
+        self._range = Range.of(low, high, clip)
+        self._wait = Wait.of(wait)
+        self._missing = Missing.of(missing, self._range)
+        _check.one_of("learn_at", learn_at, LEARN_AT)
+        self._learn_at = learn_at
+        if self._wait is None and (self._missing is not None or learn_at == "deadline"):
+            name, given = ("missing", missing) if self._missing is not None else ("learn_at", learn_at)
+            raise InvalidArgumentError(name, given, "given with a wait", fix="write Bandit(..., wait=...)")
+        self._late = 0
+        self._overdue = 0  # the last round known to have waited long enough
         self._random = rng.stream(seed)
         self._state = init(self._params)
         self._id = secrets.token_hex(8)
@@ -142,6 +175,8 @@ class Bandit:
     def pull(self) -> Pull:
         """Draw the next arm."""
         with self._lock:
+            if self._wait is not None:
+                self._close_overdue()
             self._random.random(out=self._uniforms)
             arm, shown, probability, weight, memo = self._act(
                 self._params, self._state, self._uniforms, len(self._open)
@@ -150,27 +185,85 @@ class Bandit:
                 probability = weight = self._distribution()[arm]
             self._rounds = number = self._rounds + 1
             life = len(self._lives) - 1
-            row = probability, weight, memo, NOT_YET, 0.0, arm, shown, self._restarts, life
+            made = 0.0 if self._wait is None else self._wait.now()
+            row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, life
             self._open.add(number, row)
             self._pulls[arm] += 1
             return Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
 
-    def update(self, pull: Pull | str, *, reward: float | None = None, loss: float | None = None) -> None:
+    def update(
+        self, pull: Pull | str, *unnamed: Never, reward: float | None = None, loss: float | None = None
+    ) -> None:
         """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once.
 
-        Instead of a pull its id will do.
+        Instead of a pull its id will do. Booleans are numbers: a click is ``reward=True``. Report zeros too:
+        what is reported only when it is good teaches nothing (or give ``wait`` and ``missing``). An answer
+        that comes after the wait is over is counted (:attr:`late`), and not learned.
         """
+        if unnamed:
+            fix = f"write update(pull, reward={unnamed[0]!r}) or update(pull, loss={unnamed[0]!r})"
+            raise InvalidArgumentError("reward", unnamed[0], "given by its name", fix=fix)
         if (reward is None) == (loss is None):
             got = "neither" if reward is None else "both"
             raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
+        word, value = ("reward", reward) if loss is None else ("loss", loss)
         with self._lock:
+            if self._wait is not None:
+                self._close_overdue()
             number, row = self._find(pull)
-            if loss is None:
-                word, unit = "reward", (self._high - self._value("reward", reward)) / (self._high - self._low)
+            unit = self._range.loss_of(word, value)
+            if row is None:
+                self._late += 1
+            elif self._learn_at == "deadline":
+                self._keep(number, row, unit)
             else:
-                word, unit = "loss", (self._value("loss", loss) - self._low) / (self._high - self._low)
-            self._close(number, row, unit)
+                self._close(number, row, unit)
             self._word = word
+
+    def forget(self, pull: Pull | str) -> None:
+        """Close a pull without learning, because its arm was never shown.
+
+        Not for answers that do not come (see ``wait``): if only those of one kind are forgotten, what remains
+        is biased.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], seed=7)
+        >>> pull = bandit.pull()  # the page was closed before it was drawn
+        >>> bandit.forget(pull)
+        >>> bandit.outstanding, bandit.rounds
+        ((), 1)
+        """
+        with self._lock:
+            self._close_overdue()
+            number, row = self._find(pull)
+            if row is not None:
+                self._open.close(number)
+
+    def _close_overdue(self) -> None:
+        """Close the pulls whose wait is over, in the order of decision."""
+        wait = self._wait
+        if wait is None:
+            return
+        while (number := self._open.oldest()) is not None:
+            row = self._open.get(number)
+            if row is None or not wait.over(number, row[MADE], self._rounds):
+                break
+            loss = row[LOSS]
+            if math.isnan(loss) and self._missing is not None:
+                loss = self._missing.loss
+            if math.isnan(loss):
+                self._open.close(number)
+            else:
+                self._close(number, row, loss)
+            self._overdue = number
+
+    def _keep(self, number: int, row: Row, unit: float) -> None:
+        """Keep the loss of an open pull until its wait is over."""
+        if not math.isnan(row[LOSS]):
+            raise self._repeated(self._pull(number, row))
+        self._open.replace(number, OpenPull._make(row)._replace(loss=unit))
 
     def _close(self, number: int, row: Row, unit: float) -> None:
         """Learn the loss of an open pull."""
@@ -211,25 +304,32 @@ class Bandit:
             self._state = init(self._params)
             self._restarts += 1
 
-    def _value(self, name: str, value: Any) -> float:
-        if type(value) is float and self._low <= value <= self._high:  # the common case, without ceremony
-            return value
-        fix = "give the range as Bandit(..., low=..., high=...)"
-        return _check.number(name, value, at_least=self._low, at_most=self._high, fix=fix)
-
-    def _find(self, pull: Pull | str) -> tuple[int, Row]:
-        """The round of an open pull, and what is remembered of it."""
+    def _find(self, pull: Pull | str) -> tuple[int, Row | None]:
+        """The round of a pull, and what is remembered of it: None if its wait is over."""
         life, number = (pull.bandit, pull.round) if type(pull) is Pull else _parts(pull)
         row = self._open.get(number)
         if row is not None and self._lives[row[-1]] == life:
             return number, row
         if life.rpartition("-")[0] != family_of(self._id):
             raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
+        if 1 <= number <= self._last_overdue():
+            return number, None
         if life == self._life and 1 <= number <= self._rounds:
-            raise RepeatedPullError(f"{pull!r} has had its feedback; each pull is updated once")
+            raise self._repeated(pull)
         raise UnknownPullError(
             f"{pull!r} is not open in this bandit, which has made {counted(self._rounds, 'pull')}: it has "
             "had its feedback, or it was made by a copy, or by one that was loaded from an older state"
+        )
+
+    def _last_overdue(self) -> int:
+        """Up to this round the wait is over, also of those that had their feedback in time."""
+        if self._wait is not None and self._wait.rounds is not None:
+            return self._rounds - self._wait.rounds
+        return self._overdue
+
+    def _repeated(self, pull: Pull | str) -> RepeatedPullError:
+        return RepeatedPullError(
+            f"{pull!r} has had its feedback, or was forgotten; each pull is updated once"
         )
 
     def _pull(self, number: int, row: Row) -> Pull:
@@ -243,6 +343,7 @@ class Bandit:
     def probabilities(self) -> dict[Label, float]:
         """The distribution that the next pull is drawn from."""
         with self._lock:
+            self._close_overdue()
             return dict(zip(self._arms, self._distribution(), strict=True))
 
     def _distribution(self) -> list[float]:
@@ -254,6 +355,10 @@ class Bandit:
     def arms(self) -> tuple[Label, ...]:
         """The labels of the arms."""
         return self._arms
+
+    def __len__(self) -> int:
+        """The number of arms."""
+        return len(self._arms)
 
     @property
     def policy(self) -> Policy:
@@ -274,25 +379,31 @@ class Bandit:
     def outstanding(self) -> tuple[Pull, ...]:
         """The pulls that wait for feedback, oldest first."""
         with self._lock:
-            return tuple(self._pull(number, record) for number, record in self._open)
+            self._close_overdue()
+            return tuple(self._pull(number, pull) for number, pull in self._open if math.isnan(pull.loss))
+
+    @property
+    def late(self) -> int:
+        """How many answers came after the wait of their pulls was over, and were not learned."""
+        return self._late
 
     def _rows(self) -> list[tuple[str, float, int, str]]:
         """Label, probability, pulls and mean of what was seen, likeliest arms first."""
         rows = []
-        span = self._high - self._low
         with self._lock:
             for i, (label, p) in enumerate(self.probabilities.items()):
                 mean = "–"
                 if self._seen[i]:
-                    unit = self._loss_sums[i] / self._seen[i]
-                    value = self._high - span * unit if self._word == "reward" else self._low + span * unit
+                    value = self._range.value_of(self._word, self._loss_sums[i] / self._seen[i])
                     mean = f"{value:.4g}"
                 rows.append((str(label), p, self._pulls[i], mean))
         return sorted(rows, key=lambda row: -row[1])
 
     def _headline(self) -> str:
         of = f" of {self._horizon}" if self._horizon is not None else ""
-        waiting = f", {len(self._open)} outstanding" if self._open else ""
+        open_pulls = len(self._open) if self._learn_at == "arrival" else len(self.outstanding)
+        waiting = f", {open_pulls} outstanding" if open_pulls else ""
+        waiting += f", {self._late} late" if self._late else ""
         pulls = plural(self._horizon or self._rounds, "pull")
         return f"{len(self._arms)} arms, {self._policy!r}, {self._rounds}{of} {pulls}{waiting}"
 
@@ -336,8 +447,14 @@ class Bandit:
                 "arms": list(self._arms),
                 "policy": policies.to_dict(self._policy),
                 "horizon": self._horizon,
-                "low": self._low,
-                "high": self._high,
+                "low": self._range.low,
+                "high": self._range.high,
+                "clip": self._range.clip,
+                "wait": None if self._wait is None else self._wait._asdict(),
+                "missing": None if self._missing is None else {self._missing.word: self._missing.value},
+                "learn_at": self._learn_at,
+                "late": self._late,
+                "overdue": self._overdue,
                 "word": self._word,
                 "rounds": self._rounds,
                 "restarts": self._restarts,
@@ -352,6 +469,8 @@ class Bandit:
                         "observe": record.observe,
                         "weight": record.weight,
                         "memo": record.memo,
+                        "loss": None if math.isnan(record.loss) else record.loss,
+                        "made": record.made,
                         "restarts": record.restarts,
                     }
                     for number, record in self._open
@@ -361,20 +480,25 @@ class Bandit:
             }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], *, policy: Policy | None = None) -> Bandit:
+    def from_dict(cls, data: dict[str, Any], *, policy: Policy | str | None = None) -> Bandit:
         """The bandit that :meth:`to_dict` described. ``policy``, where given, must be the saved one."""
         statefile.check_header(data)
         try:
             saved = policies.from_dict(data["policy"])
             if policy is not None and require_policy(policy) != saved:
                 raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
-            bandit = cls(data["arms"], saved, horizon=data["horizon"], low=data["low"], high=data["high"])
+            options = {name: data[name] for name in OPTIONS if name in data}  # older files lack some
+            if options.get("wait") is not None:
+                options["wait"] = Wait(**options["wait"]).value
+            bandit = cls(data["arms"], saved, horizon=data["horizon"], **options)
             n = len(bandit._arms)
             bandit._id = statefile.text(data, "bandit")
             bandit._word = statefile.text(data, "word")
             _check.one_of("word", bandit._word, ("reward", "loss"))
             bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
-            bandit._restarts = _restarts(data)
+            bandit._restarts = _count(data, "restarts")
+            bandit._late = _count(data, "late")
+            bandit._overdue = _count(data, "overdue")
             bandit._pulls = statefile.counts(data, "pulls", n)
             bandit._seen = statefile.counts(data, "seen", n)
             bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
@@ -414,7 +538,11 @@ class Bandit:
         probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
         weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
         memo = _check.number("memo", item["memo" if version > 1 else "epoch"], at_least=0.0)
-        row = probability, weight, memo, NOT_YET, 0.0, arm, observe, _restarts(item), self._lives.index(life)
+        reported = item.get("loss")
+        loss = NOT_YET if reported is None else _check.number("loss", reported, at_least=0.0, at_most=1.0)
+        made = _check.number("made", item.get("made", 0.0), at_least=0.0)
+        since, life_number = _count(item, "restarts"), self._lives.index(life)
+        row = probability, weight, memo, loss, made, arm, observe, since, life_number
         self._open.add(number, row)
         return number
 
@@ -423,9 +551,12 @@ class Bandit:
         statefile.write(path, self.to_dict())
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, policy: Policy | None = None) -> Bandit:
+    def load(cls, path: str | PathLike[str], *, policy: Policy | str | None = None) -> Bandit:
         """Read a bandit that :meth:`save` wrote. ``policy``, where given, must be the saved one."""
-        return cls.from_dict(statefile.read(path), policy=policy)
+        try:
+            return cls.from_dict(statefile.read(path), policy=policy)
+        except StateError as error:
+            raise StateError(f"{path} cannot be loaded: {error}") from error
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -447,9 +578,9 @@ class Bandit:
         self._ready()
 
 
-def _restarts(data: dict[str, Any]) -> int:
-    """How often the bandit, or that of a pull, had been restarted; older files know of no restarts."""
-    return _check.integer("restarts", data.get("restarts", 0), at_least=0)
+def _count(data: dict[str, Any], key: str) -> int:
+    """A number of events; older files know of none."""
+    return _check.integer(key, data.get(key, 0), at_least=0)
 
 
 def _parts(pull: Any) -> tuple[str, int]:

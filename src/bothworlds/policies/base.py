@@ -335,7 +335,15 @@ def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
 
 
 def require_policy(policy: Any, name: str = "policy", index: tuple[int, ...] = ()) -> Policy:
-    """``policy`` itself, or an error that says what a policy looks like."""
+    """``policy`` itself, or the one of that name with its usual settings; else an error that says more."""
+    if isinstance(policy, str):
+        kind = Policy.registry[_check.known("policy", policy, Policy.registry)]
+        try:
+            return kind()  # type: ignore[no-any-return]
+        except TypeError:  # it has settings without a default
+            fix = f"write {kind.__name__}(...), which says what it needs"
+            wanted = "a policy that can do without settings"
+            raise InvalidArgumentError(name, policy, wanted, fix=fix, index=index) from None
     if not isinstance(policy, Policy):
         is_class = isinstance(policy, type) and issubclass(policy, Policy)
         fix = f"write {policy.__name__}()" if is_class else ""
