@@ -342,9 +342,13 @@ def test_foreign_unknown_and_invented_pulls():
         "is not open in this bandit, which has made 1 pull:",
         lambda: bandit.update(ahead, reward=1),
     )
-    for odd in ("hello", "hello-3", "-3", "a-b", ""):
+    strange = bandit.outstanding[0]._replace(round="first")
+    for odd in (strange, "hello", "hello-3", "-3", "a-b", ""):
         unchanged(
-            bandit, PullError, "id of a pull|another bandit", lambda odd=odd: bandit.update(odd, reward=1)
+            bandit,
+            PullError,
+            "nor the id of one|another bandit",
+            lambda odd=odd: bandit.update(odd, reward=1),
         )
     unchanged(
         bandit,

@@ -82,10 +82,15 @@ def text(data: dict[str, Any], key: str) -> str:
 
 def counts(data: dict[str, Any], key: str, size: int) -> list[int]:
     """The list of ``size`` non-negative integers at ``key``."""
+    return [_check.integer(key, item, at_least=0) for item in sequence(data, key, size)]
+
+
+def sequence(data: dict[str, Any], key: str, size: int) -> list[Any]:
+    """The list of this size at ``key``."""
     value = data[key]
     if not isinstance(value, list) or len(value) != size:
-        raise StateError(f"{key} must be a list of {size} integers, got {value!r}")
-    return [_check.integer(key, item, at_least=0) for item in value]
+        raise StateError(f"{key} must be a list of length {size}, got {value!r}")
+    return value
 
 
 def write(path: str | PathLike[str], data: dict[str, Any]) -> None:

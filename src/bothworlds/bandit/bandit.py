@@ -7,7 +7,7 @@ import html
 import math
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 from typing import Any, Literal, Never
@@ -20,8 +20,10 @@ from bothworlds._words import counted, plural
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
-from bothworlds.bandit.open_pulls import OpenPull, OpenPulls, Row
-from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, labels_of, new_life, parts_of
+from bothworlds.bandit.keys import Key, fill_with_key, saved_secret
+from bothworlds.bandit.open_pulls import RECENT, OpenPull, OpenPulls, Row
+from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, label_of, labels_of, new_life, parts_of
+from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
     InvalidArgumentError,
@@ -37,6 +39,7 @@ from bothworlds.policies.base import (
     pull_once,
     read_distribution,
     require_policy,
+    show_once,
     step,
     update_once,
 )
@@ -44,9 +47,10 @@ from bothworlds.policies.ftrl.aliases import LightBarrier
 from bothworlds.simplex.kernel import FAILED
 
 SHOWN_ARMS = 20
+KEYS = 1  # the path of the secret below the seed
 NOT_YET = math.nan  # the loss of a pull that has had no feedback
 LOSS, MADE = OpenPull._fields.index("loss"), OpenPull._fields.index("made")  # where they are in a row
-OPTIONS = ("low", "high", "clip", "missing", "wait", "learn_at")
+OPTIONS = ("low", "high", "clip", "missing", "wait", "learn_at", "floor")
 
 
 class Bandit:
@@ -81,6 +85,10 @@ class Bandit:
         the order of decision. Good news may travel faster than silence (a click comes at once, no click
         after an hour): on arrival the clicks are then learned first, and arms whose answers are slow look
         worse than they are.
+    floor:
+        A share of the pulls that every arm keeps, whatever was learned.
+    fixed:
+        Arms whose share is fixed, ``{"control": 0.1}``. The policy plays the others, and learns from them.
 
     Notes
     -----
@@ -122,22 +130,27 @@ class Bandit:
         wait: int | timedelta | None = None,
         missing: float | dict[Literal["reward", "loss"], float] | None = None,
         learn_at: Literal["arrival", "deadline"] = "arrival",
+        floor: float = 0.0,
+        fixed: Mapping[Label, float] | None = None,
     ) -> None:
         self._arms = labels_of(arms)
         self._policy = LightBarrier() if policy is None else require_policy(policy)
-        self._params = self._policy.resolve(len(self._arms), horizon)
+        self._shares = Shares.of(floor, fixed, self._arms, self._policy)
+        n_played = len(self._arms if self._shares is None else self._shares.free)
+        self._params = self._policy.resolve(n_played, horizon)
         self._horizon = None if horizon is None else int(horizon)
         self._range = Range.of(low, high, clip)
         self._wait = Wait.of(wait)
         self._missing = Missing.of(missing, self._range)
         _check.one_of("learn_at", learn_at, LEARN_AT)
-        self._learn_at = learn_at
+        self._defers = learn_at == "deadline"
         if self._wait is None and (self._missing is not None or learn_at == "deadline"):
             name, given = ("missing", missing) if self._missing is not None else ("learn_at", learn_at)
             raise InvalidArgumentError(name, given, "given with a wait", fix="write Bandit(..., wait=...)")
         self._late = 0
         self._overdue = 0  # the last round known to have waited long enough
         self._random = rng.stream(seed)
+        self._secret = rng.stream(seed, KEYS).bytes(16)
         self._state = init(self._params)
         self._id = secrets.token_hex(8)
         self._rounds = 0
@@ -155,8 +168,10 @@ class Bandit:
         self._lock = threading.RLock()
         self._forks = 0
         self._begin_life()
-        self._uniforms = np.empty(self._policy.draws)
-        self._act = pull_once.bind(self._params, self._state, self._uniforms, 0)
+        draws = self._policy.draws
+        self._uniforms = np.empty(draws if self._shares is None else draws + 1)
+        self._own = self._uniforms[:draws]  # the policy's
+        self._act = pull_once.bind(self._params, self._state, self._own, 0)
         self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0.0)
         survive_forks(self)
 
@@ -172,24 +187,72 @@ class Bandit:
 
     # --- the loop: pull, update ---------------------------------------------------------------------
 
-    def pull(self) -> Pull:
-        """Draw the next arm."""
+    def pull(self, *, key: Key | None = None) -> Pull:
+        """Draw the next arm.
+
+        Parameters
+        ----------
+        key:
+            Whom it is for: a string, an integer or bytes. The draw is then a function of the key and of the
+            distribution: as long as the distribution stands the same user gets the same arm, in every
+            process that was made with the same seed or from the same file, and few change arms when it moves
+            a little. None: a fresh draw.
+
+        Notes
+        -----
+        The uniform of a key is its BLAKE2b hash, keyed with a secret of the bandit: over keys the arms have
+        the probabilities that are logged. Draws for one key are not independent of each other, so that what a
+        policy promises holds where most keys come once, or few times.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+        >>> [bandit.pull(key="ann").arm for _ in range(3)]
+        ['red', 'red', 'red']
+        >>> bw.Bandit(["blue", "green", "red"], seed=7).pull(key="ann").arm
+        'red'
+        """
+        opened = self._open
         with self._lock:
             if self._wait is not None:
                 self._close_overdue()
-            self._random.random(out=self._uniforms)
-            arm, shown, probability, weight, memo = self._act(
-                self._params, self._state, self._uniforms, len(self._open)
-            )
-            if math.isnan(probability):  # dear to compute, and not needed to learn
-                probability = weight = self._distribution()[arm]
+            if key is None:
+                self._random.random(out=self._uniforms)
+            else:
+                fill_with_key(self._secret, key, self._uniforms)
+            if self._shares is None:
+                arm, shown, probability, weight, memo = self._act(
+                    self._params, self._state, self._own, len(opened.recent) + opened.n_packed
+                )
+                if math.isnan(probability):  # dear to compute, and not needed to learn
+                    probability = weight = self._policy_distribution()[arm]
+            else:
+                arm, probability, memo = self._draw_with(self._shares)
+                shown, weight = arm, probability
             self._rounds = number = self._rounds + 1
-            life = len(self._lives) - 1
-            made = 0.0 if self._wait is None else self._wait.now()
+            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
             row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, life
-            self._open.add(number, row)
+            opened.recent[number] = row
+            if len(opened.recent) > RECENT:
+                opened.pack()
             self._pulls[arm] += 1
             return Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
+
+    def _draw_with(self, shares: Shares) -> tuple[int, float, float]:
+        """An arm, its probability, and the memo of the policy."""
+        arm = shares.draw(float(self._uniforms[-1]))
+        if arm in shares.fixed:
+            return arm, shares.fixed[arm], 0.0
+        arguments = self._params, self._state, self._own, len(self._open)
+        if arm is None:
+            place, _, p, _, memo = self._act(*arguments)
+        else:
+            place = shares.places[arm]
+            p, memo = show_once(*arguments, place)
+        if math.isnan(p):
+            p = self._policy_distribution()[place]
+        return shares.free[place], shares.mixed(p), memo
 
     def update(
         self, pull: Pull | str, *unnamed: Never, reward: float | None = None, loss: float | None = None
@@ -214,7 +277,7 @@ class Bandit:
             unit = self._range.loss_of(word, value)
             if row is None:
                 self._late += 1
-            elif self._learn_at == "deadline":
+            elif self._defers:
                 self._keep(number, row, unit)
             else:
                 self._close(number, row, unit)
@@ -239,7 +302,7 @@ class Bandit:
             self._close_overdue()
             number, row = self._find(pull)
             if row is not None:
-                self._open.close(number)
+                self._close(number, row, NOT_YET)
 
     def _close_overdue(self) -> None:
         """Close the pulls whose wait is over, in the order of decision."""
@@ -253,10 +316,7 @@ class Bandit:
             loss = row[LOSS]
             if math.isnan(loss) and self._missing is not None:
                 loss = self._missing.loss
-            if math.isnan(loss):
-                self._open.close(number)
-            else:
-                self._close(number, row, loss)
+            self._close(number, row, loss)
             self._overdue = number
 
     def _keep(self, number: int, row: Row, unit: float) -> None:
@@ -266,18 +326,21 @@ class Bandit:
         self._open.replace(number, OpenPull._make(row)._replace(loss=unit))
 
     def _close(self, number: int, row: Row, unit: float) -> None:
-        """Learn the loss of an open pull."""
-        _, weight, memo, _, _, _, observe, restarts, _ = row
-        if restarts == self._restarts:
-            status = self._learn(self._params, self._state, observe, unit, weight, memo)
-            if status == FAILED:
-                raise SolverError(
-                    f"{self._policy!r} found no solution after {self._pull(number, row)!r}; go back to a "
-                    "saved state, and please report this"
-                )
-        self._open.close(number)
-        self._seen[observe] += 1
-        self._loss_sums[observe] += unit
+        """Close an open pull, and learn its loss; without one (NaN) there is nothing to learn."""
+        if unit >= 0.0:
+            _, weight, memo, _, _, _, observe, restarts, _ = row
+            place = observe if self._shares is None else self._shares.places.get(observe)
+            if restarts == self._restarts and place is not None:
+                status = self._learn(self._params, self._state, place, unit, weight, memo)
+                if status == FAILED:
+                    raise SolverError(
+                        f"{self._policy!r} found no solution after {self._pull(number, row)!r}; go back to "
+                        "a saved state, and please report this"
+                    )
+            self._seen[observe] += 1
+            self._loss_sums[observe] += unit
+        if self._open.recent.pop(number, None) is None:
+            self._open.close(number)
 
     def restart(self) -> None:
         """Let the policy forget everything and start afresh, because the world has changed.
@@ -306,9 +369,12 @@ class Bandit:
 
     def _find(self, pull: Pull | str) -> tuple[int, Row | None]:
         """The round of a pull, and what is remembered of it: None if its wait is over."""
-        life, number = (pull.bandit, pull.round) if type(pull) is Pull else _parts(pull)
-        row = self._open.get(number)
-        if row is not None and self._lives[row[-1]] == life:
+        if type(pull) is Pull and type(pull.round) is int:
+            number, life = pull.round, pull.bandit
+        else:
+            life, number = _parts(pull)
+        row = self._open.recent.get(number) or self._open.get(number)
+        if row and self._lives[row[-1]] == life:
             return number, row
         if life.rpartition("-")[0] != family_of(self._id):
             raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
@@ -347,7 +413,11 @@ class Bandit:
             return dict(zip(self._arms, self._distribution(), strict=True))
 
     def _distribution(self) -> list[float]:
-        out = np.empty(len(self._arms))
+        p = self._policy_distribution()
+        return p if self._shares is None else self._shares.distribution(p)
+
+    def _policy_distribution(self) -> list[float]:
+        out = np.empty(len(self._arms if self._shares is None else self._shares.free))
         read_distribution(self._params, self._state, out)
         return out.tolist()
 
@@ -401,7 +471,7 @@ class Bandit:
 
     def _headline(self) -> str:
         of = f" of {self._horizon}" if self._horizon is not None else ""
-        open_pulls = len(self._open) if self._learn_at == "arrival" else len(self.outstanding)
+        open_pulls = len(self.outstanding) if self._defers else len(self._open)
         waiting = f", {open_pulls} outstanding" if open_pulls else ""
         waiting += f", {self._late} late" if self._late else ""
         pulls = plural(self._horizon or self._rounds, "pull")
@@ -452,7 +522,9 @@ class Bandit:
                 "clip": self._range.clip,
                 "wait": None if self._wait is None else self._wait._asdict(),
                 "missing": None if self._missing is None else {self._missing.word: self._missing.value},
-                "learn_at": self._learn_at,
+                "learn_at": LEARN_AT[self._defers],
+                "floor": 0.0 if self._shares is None else self._shares.floor,
+                "fixed": None if self._shares is None else self._shares.in_order(),
                 "late": self._late,
                 "overdue": self._overdue,
                 "word": self._word,
@@ -475,6 +547,7 @@ class Bandit:
                     }
                     for number, record in self._open
                 ],
+                "secret": self._secret.hex(),
                 "random": rng.to_dict(self._random),
                 "state": statefile.pack(self._state),
             }
@@ -490,9 +563,16 @@ class Bandit:
             options = {name: data[name] for name in OPTIONS if name in data}  # older files lack some
             if options.get("wait") is not None:
                 options["wait"] = Wait(**options["wait"]).value
-            bandit = cls(data["arms"], saved, horizon=data["horizon"], **options)
+            arms = labels_of([label_of(label) for label in data["arms"]])
+            if data.get("fixed") is not None:
+                shares = statefile.sequence(data, "fixed", len(arms))
+                options["fixed"] = {
+                    arm: share for arm, share in zip(arms, shares, strict=True) if share is not None
+                }
+            bandit = cls(arms, saved, horizon=data["horizon"], **options)
             n = len(bandit._arms)
             bandit._id = statefile.text(data, "bandit")
+            bandit._secret = saved_secret(data.get("secret"), bandit._id)
             bandit._word = statefile.text(data, "word")
             _check.one_of("word", bandit._word, ("reward", "loss"))
             bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
@@ -560,7 +640,7 @@ class Bandit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            private = {"_lock", "_forks", "_life", "_uniforms", "_act", "_learn"}
+            private = {"_lock", "_forks", "_life", "_uniforms", "_own", "_act", "_learn"}
             kept = {name: value for name, value in self.__dict__.items() if name not in private}
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {
@@ -585,11 +665,9 @@ def _count(data: dict[str, Any], key: str) -> int:
 
 def _parts(pull: Any) -> tuple[str, int]:
     """The life and the round of a pull or of its id."""
-    if isinstance(pull, Pull):
-        return pull.bandit, pull.round
-    if isinstance(pull, str):
+    if isinstance(pull, (Pull, str)):
         try:
-            return parts_of(pull)
+            return parts_of(pull.id if isinstance(pull, Pull) else pull)
         except ValueError:
-            raise UnknownPullError(f"{pull!r} is not the id of a pull") from None
+            raise UnknownPullError(f"{pull!r} is not a pull of a bandit, nor the id of one") from None
     raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned, or its id")

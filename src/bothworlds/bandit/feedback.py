@@ -33,9 +33,10 @@ class Range(NamedTuple):
     def loss_of(self, word: str, value: Any, name: str = "") -> float:
         """A reward or a loss (``word`` says which) as a loss in [0, 1]."""
         low, high = self.low, self.high
-        common = type(value) is float and low <= value <= high  # taken without ceremony
-        number: float = value if common else self._inside(name or word, value)
-        return (high - number) / (high - low) if word == "reward" else (number - low) / (high - low)
+        if type(value) is not float or not low <= value <= high:  # what is common, without ceremony
+            value = self._inside(name or word, value)
+        loss: float = (high - value) / (high - low) if word == "reward" else (value - low) / (high - low)
+        return loss
 
     def value_of(self, word: str, loss: float) -> float:
         """A loss in [0, 1] in the user's word and range."""

@@ -49,14 +49,14 @@ class OpenPulls:
     """
 
     def __init__(self) -> None:
-        self._recent: dict[int, Row] = {}
+        self.recent: dict[int, Row] = {}  # open to a bandit, for whom calls would be dear; see add, close
         self._rounds = array("q")
         self._rows = bytearray()
-        self._n_closed = 0
+        self.n_packed = 0  # open pulls in the arrays
         self._first = 0  # all rows before it are closed
 
     def __len__(self) -> int:
-        return len(self._recent) + len(self._rounds) - self._n_closed
+        return len(self.recent) + self.n_packed
 
     def __iter__(self) -> Iterator[tuple[int, OpenPull]]:
         """Rounds and pulls, oldest first."""
@@ -64,18 +64,18 @@ class OpenPulls:
             pull = OpenPull._make(row)
             if pull.arm != CLOSED:
                 yield number, pull
-        for number, row in self._recent.items():
+        for number, row in self.recent.items():
             yield number, OpenPull._make(row)
 
     def add(self, number: int, row: Row) -> None:
         """Open the pull of round ``number``, the latest."""
-        self._recent[number] = row
-        if len(self._recent) > RECENT:
-            self._pack()
+        self.recent[number] = row
+        if len(self.recent) > RECENT:
+            self.pack()
 
     def get(self, number: int) -> Row | None:
         """The pull of this round, if it is open."""
-        row = self._recent.get(number)
+        row = self.recent.get(number)
         if row is None and self._rounds:
             i = self._find(number)
             return None if i < 0 else ROW.unpack_from(self._rows, i * ROW.size)
@@ -83,17 +83,17 @@ class OpenPulls:
 
     def replace(self, number: int, row: Row) -> None:
         """Change what is remembered of an open pull."""
-        if number in self._recent:
-            self._recent[number] = row
+        if number in self.recent:
+            self.recent[number] = row
         else:
             ROW.pack_into(self._rows, self._find(number) * ROW.size, *row)
 
     def close(self, number: int) -> None:
         """Forget the pull of this round, which is open."""
-        if self._recent.pop(number, None) is None:
+        if self.recent.pop(number, None) is None:
             ARM.pack_into(self._rows, self._find(number) * ROW.size + AT_ARM, CLOSED)
-            self._n_closed += 1
-            if self._n_closed > FEW and 2 * self._n_closed > len(self._rounds):
+            self.n_packed -= 1
+            if len(self._rounds) > 2 * self.n_packed + FEW:
                 self._sweep()
 
     def oldest(self) -> int | None:
@@ -102,13 +102,13 @@ class OpenPulls:
             if not self._is_closed(self._first):
                 return self._rounds[self._first]
             self._first += 1
-        return next(iter(self._recent), None)
+        return next(iter(self.recent), None)
 
     def copy(self) -> OpenPulls:
         """An independent copy."""
         twin = OpenPulls()
-        twin._recent, twin._rounds, twin._rows = self._recent.copy(), self._rounds[:], self._rows[:]
-        twin._n_closed, twin._first = self._n_closed, self._first
+        twin.recent, twin._rounds, twin._rows = self.recent.copy(), self._rounds[:], self._rows[:]
+        twin.n_packed, twin._first = self.n_packed, self._first
         return twin
 
     def _find(self, number: int) -> int:
@@ -121,15 +121,16 @@ class OpenPulls:
     def _is_closed(self, i: int) -> bool:
         return ARM.unpack_from(self._rows, i * ROW.size + AT_ARM)[0] == CLOSED  # type: ignore[no-any-return]
 
-    def _pack(self) -> None:
-        """Move the older half of the recent pulls into the arrays."""
-        for number in list(islice(self._recent, RECENT // 2)):
+    def pack(self) -> None:
+        """Move the older half of the recent pulls, which are many, into the arrays."""
+        for number in list(islice(self.recent, RECENT // 2)):
             self._rounds.append(number)
-            self._rows += ROW.pack(*self._recent.pop(number))
+            self._rows += ROW.pack(*self.recent.pop(number))
+        self.n_packed += RECENT // 2
 
     def _sweep(self) -> None:
         rows = np.frombuffer(self._rows, COLUMNS)
         kept = rows["arm"] != CLOSED
         self._rounds = array("q", np.frombuffer(self._rounds, np.int64)[kept].tobytes())
         self._rows = bytearray(rows[kept].tobytes())
-        self._n_closed = self._first = 0
+        self._first = 0

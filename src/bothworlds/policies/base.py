@@ -328,6 +328,17 @@ def update_once(params: Any, state: Any, arm: int, loss: float, weight: float, m
     return step(params, state)
 
 
+def show_once(
+    params: Any, state: Any, uniforms: FloatArray, outstanding: int, arm: int
+) -> tuple[float, float]:
+    """An arm that somebody else has chosen: the probability that it had in the policy, and the memo.
+
+    Plain Python: it is called now and then, and does little.
+    """
+    before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
+    return float(weight_of(params, state, arm)), float(memo_of(params, state, arm, uniforms))
+
+
 @entry
 def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
     """The distribution in force."""
