@@ -101,6 +101,7 @@ def tamper(path, **changes):
         ({"random": {}}, r"random stream cannot be restored"),
         ({"random": {"bit_generator": "PCG64"}}, r"bit_generator must be 'Philox', got 'PCG64'"),
         ({"rounds": ...}, r"the saved state lacks 'rounds'; it is incomplete"),
+        ({"low": ...}, r"the saved state lacks 'low'; it is incomplete"),
         ({"rounds": -1}, r"cannot be restored: rounds must be at least 0, got -1"),
         ({"pulls": [1, 2]}, r"pulls must be a list of length 3, got \[1, 2\]"),
         ({"seen": [1, 2, 0.5]}, r"seen must be an integer, got 0.5"),
@@ -229,6 +230,24 @@ def test_registering_a_policy_of_ones_own(monkeypatch):
     assert bw.Bandit.from_dict(bandit.to_dict()).policy == Mine()
     with pytest.raises(InvalidArgumentError, match="name must be free, got 'ucb1', which is UCB1"):
         policies.register("ucb1", Mine)
+
+
+def test_files_without_the_newer_options_are_read(saved):
+    bandit, _ = saved
+    data = bandit.to_dict()
+    for key in ("clip", "wait", "missing", "learn_at", "floor", "fixed", "late", "overdue", "secret"):
+        del data[key]
+    for item in data["outstanding"]:
+        item["round"] = int(item.pop("id").rpartition("-")[2])
+        del item["loss"], item["made"]
+    old = bw.Bandit.from_dict(data)
+    assert [pull[:4] for pull in old.outstanding] == [pull[:4] for pull in bandit.outstanding]
+    again = bw.Bandit.from_dict(old.to_dict())
+    for pull in old.outstanding:
+        again.update(pull.id, loss=0.5)
+    for pull in bandit.outstanding:
+        bandit.update(pull, loss=0.5)
+    assert again.probabilities == bandit.probabilities
 
 
 VERSION_1 = json.loads((Path(__file__).parent / "states_of_version_1.json").read_text())

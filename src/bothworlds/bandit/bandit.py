@@ -22,7 +22,7 @@ from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.keys import Key, fill_with_key, saved_secret
 from bothworlds.bandit.open_pulls import RECENT, OpenPull, OpenPulls, Row
-from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, label_of, labels_of, new_life, parts_of
+from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, labels_of, new_life, parts_of
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
@@ -50,7 +50,7 @@ SHOWN_ARMS = 20
 KEYS = 1  # the path of the secret below the seed
 NOT_YET = math.nan  # the loss of a pull that has had no feedback
 LOSS, MADE = OpenPull._fields.index("loss"), OpenPull._fields.index("made")  # where they are in a row
-OPTIONS = ("low", "high", "clip", "missing", "wait", "learn_at", "floor")
+NEWER_OPTIONS = ("clip", "missing", "wait", "learn_at", "floor")  # which older files lack
 
 
 class Bandit:
@@ -144,7 +144,7 @@ class Bandit:
         self._missing = Missing.of(missing, self._range)
         _check.one_of("learn_at", learn_at, LEARN_AT)
         self._defers = learn_at == "deadline"
-        if self._wait is None and (self._missing is not None or learn_at == "deadline"):
+        if self._wait is None and (self._missing is not None or self._defers):
             name, given = ("missing", missing) if self._missing is not None else ("learn_at", learn_at)
             raise InvalidArgumentError(name, given, "given with a wait", fix="write Bandit(..., wait=...)")
         self._late = 0
@@ -560,16 +560,17 @@ class Bandit:
             saved = policies.from_dict(data["policy"])
             if policy is not None and require_policy(policy) != saved:
                 raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
-            options = {name: data[name] for name in OPTIONS if name in data}  # older files lack some
+            options = {name: data[name] for name in NEWER_OPTIONS if name in data}
             if options.get("wait") is not None:
                 options["wait"] = Wait(**options["wait"]).value
-            arms = labels_of([label_of(label) for label in data["arms"]])
+            arms = labels_of(data["arms"])
             if data.get("fixed") is not None:
                 shares = statefile.sequence(data, "fixed", len(arms))
                 options["fixed"] = {
                     arm: share for arm, share in zip(arms, shares, strict=True) if share is not None
                 }
-            bandit = cls(arms, saved, horizon=data["horizon"], **options)
+            low, high = data["low"], data["high"]
+            bandit = cls(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
             n = len(bandit._arms)
             bandit._id = statefile.text(data, "bandit")
             bandit._secret = saved_secret(data.get("secret"), bandit._id)
