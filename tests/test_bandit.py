@@ -17,6 +17,8 @@ import bothworlds as bw
 from bothworlds.errors import (
     ForeignPullError,
     InvalidArgumentError,
+    OutOfRangeError,
+    PullError,
     RepeatedPullError,
     SolverError,
     StateError,
@@ -36,11 +38,48 @@ def test_three_lines():
     assert isinstance(bandit.policy, bw.LightBarrier)
 
 
+def test_policies_by_name():
+    assert bw.Bandit(2, "thompson").policy == bw.Thompson()
+    assert bw.Bandit(2, policy="tsallis-inf").policy == bw.TsallisINF()
+
+
+def test_its_length_is_the_number_of_arms():
+    assert len(bw.Bandit(["a", "b", "c"])) == 3
+
+
+def test_feedback_without_a_name_is_refused():
+    bandit = bw.Bandit(2, seed=1)
+    pull = bandit.pull()
+    unchanged(
+        bandit,
+        InvalidArgumentError,
+        r"reward must be given by its name, got 0.7; write update\(pull, reward=0.7\) or update\(pull, loss",
+        lambda: bandit.update(pull, 0.7),
+    )
+
+
 def test_arms_by_number_and_numpy_labels():
     assert bw.Bandit(3).arms == (0, 1, 2)
     assert bw.Bandit(np.int64(2)).arms == (0, 1)
     assert bw.Bandit(np.array([10, 20])).arms == (10, 20)
     assert bw.Bandit(["a", 1]).arms == ("a", 1)
+    assert bw.Bandit([9.99, 12.99]).arms == (9.99, 12.99)
+    assert bw.Bandit([False, True]).arms == (False, True)
+    for array in (np.array(["a", "b"]), np.array([1.5, 2.5]), np.array([True, False])):
+        assert [type(label) for label in bw.Bandit(array).arms] == [type(array[0].item())] * 2
+
+
+def test_labels_of_all_kinds_survive_saving():
+    arms = ["a", 1, 2.5, False, ("a", 1), ("b", (2.5, "c"))]
+    bandit = bw.Bandit(arms, seed=1)
+    pulls = [bandit.pull() for _ in range(30)]
+    twin = bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict())))
+    assert twin.arms == tuple(arms)
+    assert list(map(type, twin.arms)) == list(map(type, arms))
+    for pull in pulls:
+        again = bw.Pull.from_dict(json.loads(json.dumps(pull.to_dict())))
+        assert again == pull
+        twin.update(again, loss=0.5)
 
 
 def test_reward_and_loss_are_two_words_for_one_thing():
@@ -55,11 +94,36 @@ def test_reward_and_loss_are_two_words_for_one_thing():
     assert scaled.probabilities == pytest.approx(by_loss.probabilities, rel=1e-12)
 
 
-@pytest.mark.parametrize("value", [0, 1, 1.0, np.float32(0.5), np.float64(0.25), np.int64(1)])
+@pytest.mark.parametrize("value", [0, 1, 1.0, True, False, np.True_, np.float32(0.5), np.int64(1)])
 def test_any_kind_of_number_is_feedback(value):
     bandit = bw.Bandit(2, seed=0)
     bandit.update(bandit.pull(), reward=value)
     assert bandit.outstanding == ()
+
+
+def after_one(value, **options):
+    bandit = bw.Bandit(2, seed=0, **options)
+    bandit.update(bandit.pull(), reward=value)
+    return bandit.to_dict()["loss_sums"], bandit.probabilities
+
+
+def test_rounding_is_taken_for_the_end_of_the_range():
+    assert after_one(1.0000001) == after_one(1.0) == after_one(True) == after_one(np.float32(1.0000001))
+    assert after_one(-1e-7) == after_one(0.0) == after_one(np.False_)
+    wide = {"low": -1e6, "high": 1e6}
+    assert after_one(1e6 + 1.0, **wide) == after_one(1e6, **wide)
+    with pytest.raises(OutOfRangeError, match=r"got 1000003.0"):
+        after_one(1e6 + 3.0, **wide)
+
+
+def test_clip_takes_what_is_beyond_for_the_end():
+    assert after_one(70.0, high=50.0, clip=True) == after_one(50.0, high=50.0)
+    assert after_one(-3, clip=True) == after_one(0.0)
+    for value in (math.nan, math.inf, "much"):
+        with pytest.raises(InvalidArgumentError, match="reward must be a finite number"):
+            after_one(value, clip=True)
+    bandit = bw.Bandit(2, clip=True)
+    assert bw.Bandit.from_dict(bandit.to_dict()).to_dict()["clip"] is True
 
 
 def test_pulls_without_feedback_leave_the_distribution_alone():
@@ -193,13 +257,11 @@ def test_decoupled_pulls_observe_another_arm():
 def test_a_twin_that_went_its_own_way_cannot_mix_up_the_arms():
     bandit = bw.Bandit(4, seed=1)
     twin = bw.Bandit.from_dict(bandit.to_dict())
-    bandit.update(bandit.pull(), loss=1.0)
-    twin.update(twin.pull(), loss=0.0)
     for _ in range(20):
         mine, other = bandit.pull(), twin.pull()
-        if mine != other:
+        for foreign in (other, other.id):
             with pytest.raises(UnknownPullError, match="loaded from an older state"):
-                bandit.update(other, loss=0.5)
+                bandit.update(foreign, loss=0.5)
         bandit.update(mine, loss=0.5)
         twin.update(other, loss=0.5)
 
@@ -241,10 +303,11 @@ def unchanged(bandit, error, message, act):
         ({"reward": 1.0, "loss": 0.0}, r"reward must be given, or loss, and not both, got both"),
         ({"reward": math.nan}, r"reward must be a finite number at least 0 and at most 1, got nan"),
         ({"loss": math.inf}, r"loss must be a finite number at least 0 and at most 1, got inf"),
+        ({"reward": 1.00001}, r"reward must be a finite number at least 0 and at most 1, got 1.00001"),
+        ({"reward": 1.5}, r"low=..., high=...\), or clip=True to cut off what is beyond"),
         ({"loss": -0.1}, r"got -0.1; give the range as Bandit\(..., low=..., high=...\)"),
         ({"reward": 1.5}, r"reward must be .* at most 1, got 1.5; give the range as Bandit"),
         ({"reward": "good"}, r"reward must be a finite number .*, got 'good'"),
-        ({"reward": True}, r"reward must be a finite number .*, got True"),
         ({"loss": None, "reward": [1.0]}, r"reward must be a finite number .*, got \[1.0\]"),
     ],
 )
@@ -263,7 +326,7 @@ def test_each_pull_once():
     unchanged(
         bandit,
         RepeatedPullError,
-        "has had its feedback; each pull is updated once",
+        "has had its feedback, or was forgotten; each pull is updated once",
         lambda: bandit.update(pull, reward=1),
     )
 
@@ -277,19 +340,21 @@ def test_foreign_unknown_and_invented_pulls():
     unchanged(
         bandit,
         UnknownPullError,
-        "was never made by this bandit, which has made 1 pull;",
+        "is not open in this bandit, which has made 1 pull:",
         lambda: bandit.update(ahead, reward=1),
     )
-    forged = bandit.outstanding[0]._replace(arm="elsewhere")
-    unchanged(
-        bandit, UnknownPullError, "was never made by this bandit", lambda: bandit.update(forged, reward=1)
-    )
-    odd = bandit.outstanding[0]._replace(round="first")
-    unchanged(bandit, UnknownPullError, "was never made by this bandit", lambda: bandit.update(odd, reward=1))
+    strange = bandit.outstanding[0]._replace(round="first")
+    for odd in (strange, "hello", "hello-3", "-3", "a-b", ""):
+        unchanged(
+            bandit,
+            PullError,
+            "nor the id of one|another bandit",
+            lambda odd=odd: bandit.update(odd, reward=1),
+        )
     unchanged(
         bandit,
         InvalidArgumentError,
-        r"pull must be what Bandit.pull\(\) returned, got 3",
+        r"pull must be what Bandit.pull\(\) returned, or its id, got 3",
         lambda: bandit.update(3, reward=1),
     )
 
@@ -302,11 +367,19 @@ def test_foreign_unknown_and_invented_pulls():
         ({"arms": 2.5}, r"arms must be an integer, got 2.5"),
         ({"arms": None}, r"arms must be an integer, got None"),
         ({"arms": []}, r"arms must be at least one label, got an empty sequence"),
-        ({"arms": "abc"}, r"arms must be a number or a sequence of labels, got 'abc'; write \['abc', ...\]"),
+        ({"arms": "abc"}, r"arms must be a number or a list of labels, got 'abc'; write \['abc', ...\]"),
         ({"arms": ["a", "b", "a"]}, r"arms must be distinct, got 'a' twice"),
-        ({"arms": ["a", ""]}, r"arms\[1\] must be a non-empty string or an integer, got ''"),
-        ({"arms": ["a", None]}, r"arms\[1\] must be a non-empty string or an integer, got None"),
-        ({"arms": ["a", 1.5]}, r"arms\[1\] must be a non-empty string or an integer, got 1.5"),
+        ({"arms": ["a", ""]}, r"arms\[1\] must be a non-empty string, a finite number, or .*, got ''"),
+        ({"arms": ["a", None]}, r"arms\[1\] must be a non-empty string, .*, got None"),
+        ({"arms": ["a", math.nan]}, r"arms\[1\] must be a non-empty string, .*, got nan"),
+        ({"arms": ["a", ("b", None)]}, r"arms\[1\] must be a non-empty string, .*, got \('b', None\)"),
+        ({"arms": [1, True]}, r"arms must be distinct, got 1 and True, which are equal"),
+        ({"arms": [("a", 1), ("a", 1.0)]}, r"got \('a', 1\) and \('a', 1.0\), which are equal"),
+        (
+            {"arms": {"a": 1, "b": 2}},
+            r"arms must be a number or a list of labels, got .*; write list\(arms\)",
+        ),
+        ({"arms": {"a", "b"}}, r"a list of labels, got .*; a set has no order: write sorted\(arms\)"),
         ({"horizon": 2}, r"horizon must be at least 3, got 2; there are 3 arms"),
         ({"horizon": 10.5}, r"horizon must be an integer, got 10.5"),
         ({"seed": -1}, r"seed must be at least 0, got -1; use a non-negative integer, or None"),
@@ -318,10 +391,16 @@ def test_foreign_unknown_and_invented_pulls():
             r"high - low must be a finite number, got inf; give a narrower range",
         ),
         ({"arms": np.array(3.5)}, r"arms must be an integer, got"),
+        ({"clip": "yes"}, r"clip must be one of False, True, got 'yes'"),
         ({"low": math.nan}, r"low must be a finite number, got nan"),
         (
-            {"policy": "ucb1"},
-            r"policy must be a policy such as LightBarrier\(\) or TsallisINF\(\), got 'ucb1'",
+            {"policy": 7},
+            r"policy must be a policy such as LightBarrier\(\) or TsallisINF\(\), got 7",
+        ),
+        ({"policy": "ucb"}, r"no policy is called 'ucb'; did you mean 'ucb1'\? Known: .*, thompson, "),
+        (
+            {"policy": "restarting"},
+            r"policy must be a policy that can do without settings, got 'restarting'; write Restarting\(",
         ),
         ({"policy": bw.UCB1}, r"got <class .*UCB1'>; write UCB1\(\)"),
     ],

@@ -26,6 +26,13 @@ def stream(seed: int | None, *path: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=path)))
 
 
+def branch(generator: np.random.Generator, number: int) -> np.random.Generator:
+    """Another stream: a function of the position of ``generator``, which stays, and of a number."""
+    position = to_dict(generator)
+    entropy = [*position["key"], *position["counter"], position["buffer_pos"]]
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy, spawn_key=(number,))))
+
+
 def to_dict(generator: np.random.Generator) -> dict[str, Any]:
     """The exact position of a Philox stream, in plain JSON types."""
     state = generator.bit_generator.state

@@ -84,10 +84,20 @@ def text(data: dict[str, Any], key: str) -> str:
 
 def counts(data: dict[str, Any], key: str, size: int) -> list[int]:
     """The list of ``size`` non-negative integers at ``key``."""
+    return [_check.integer(key, item, at_least=0) for item in sequence(data, key, size)]
+
+
+def arms(data: dict[str, Any], key: str, n_arms: int) -> list[int]:
+    """The numbers of arms at ``key``; older files have none."""
+    return [int(number) for number in _check.indices(key, data.get(key, []), below=n_arms)]
+
+
+def sequence(data: dict[str, Any], key: str, size: int) -> list[Any]:
+    """The list of this size at ``key``."""
     value = data[key]
     if not isinstance(value, list) or len(value) != size:
-        raise StateError(f"{key} must be a list of {size} integers, got {value!r}")
-    return [_check.integer(key, item, at_least=0) for item in value]
+        raise StateError(f"{key} must be a list of length {size}, got {value!r}")
+    return value
 
 
 def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
@@ -98,7 +108,11 @@ def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
 def write_bytes(path: str | PathLike[str], content: bytes) -> None:
     """Write beside ``path``, under a name that ends in ``.tmp``, and rename it into place, durably."""
     target = Path(os.path.realpath(path))  # what a link points to, not the link
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    except OSError as error:  # it names a temporary file that nobody has asked for
+        problem = f"cannot write {target.name}, because its folder is missing or refuses: {error.strerror}"
+        raise type(error)(error.errno, problem, str(target.parent)) from None
     try:
         os.chmod(temporary, _mode(target))
         with os.fdopen(handle, "wb") as file:
@@ -134,4 +148,4 @@ def read(path: str | PathLike[str]) -> Any:
     try:
         return json.loads(content)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise StateError(f"{path} is truncated or not JSON: {error}") from error
+        raise StateError(f"it is truncated or not JSON: {error}") from error

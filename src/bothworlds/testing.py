@@ -125,7 +125,7 @@ def _play(bandit: Bandit, rounds: int, *, binary: bool = False) -> tuple[list[in
     p = [list(bandit.probabilities.values())]
     for _ in range(rounds):
         pull = bandit.pull()
-        arms.append(int(pull.observe))
+        arms.append(bandit.arms.index(pull.observe))
         losses.append(float(_losses(random, len(bandit.arms), binary)[arms[-1]]))
         bandit.update(pull, loss=losses[-1])
         p.append(list(bandit.probabilities.values()))

@@ -392,6 +392,17 @@ def update_once(params: Any, state: Any, arm: int, loss: float, weight: float, m
     return step(params, state)
 
 
+def show_once(
+    params: Any, state: Any, uniforms: FloatArray, outstanding: int, arm: int
+) -> tuple[float, float]:
+    """An arm that somebody else has chosen: the probability that it had in the policy, and the memo.
+
+    Plain Python: it is called now and then, and does little.
+    """
+    before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
+    return float(weight_of(params, state, arm)), float(memo_of(params, state, arm, uniforms))
+
+
 @entry
 def pull_among(
     params: Any, state: Any, uniforms: FloatArray, outstanding: int, awake: FloatArray, p: FloatArray
@@ -433,7 +444,15 @@ def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
 
 
 def require_policy(policy: Any, name: str = "policy", index: tuple[int, ...] = ()) -> Policy:
-    """``policy`` itself, or an error that says what a policy looks like."""
+    """``policy`` itself, or the one of that name with its usual settings; else an error that says more."""
+    if isinstance(policy, str):
+        kind = Policy.registry[_check.known("policy", policy, Policy.registry)]
+        try:
+            return kind()  # type: ignore[no-any-return]
+        except TypeError:  # it has settings without a default
+            fix = f"write {kind.__name__}(...), which says what it needs"
+            wanted = "a policy that can do without settings"
+            raise InvalidArgumentError(name, policy, wanted, fix=fix, index=index) from None
     if not isinstance(policy, Policy):
         is_class = isinstance(policy, type) and issubclass(policy, Policy)
         fix = f"write {policy.__name__}()" if is_class else ""

@@ -1,0 +1,4 @@
+"""``bw.Bandit``: a policy in use; a file for each of its ideas."""
+
+from bothworlds.bandit.bandit import Bandit as Bandit
+from bothworlds.bandit.pull import Pull as Pull

@@ -1,0 +1,891 @@
+"""``bw.Bandit``: the friendly, stateful face of a policy."""
+
+from __future__ import annotations
+
+import copy
+import html
+import math
+import secrets
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from os import PathLike
+from typing import Any, Literal, Never
+
+import numpy as np
+
+from bothworlds import _check, policies, rng, statefile
+from bothworlds._jit import FloatArray
+from bothworlds._version import __version__
+from bothworlds._words import counted, plural
+from bothworlds.bandit.arms import Restricted, Roster
+from bothworlds.bandit.deadlines import LEARN_AT, Wait
+from bothworlds.bandit.feedback import Missing, Range
+from bothworlds.bandit.forks import survive_forks
+from bothworlds.bandit.keys import Key, fill_with_key, saved_secret
+from bothworlds.bandit.open_pulls import RECENT, OpenPull, OpenPulls, Row
+from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, labels_of, new_life, parts_of
+from bothworlds.bandit.shares import Shares
+from bothworlds.errors import (
+    ForeignPullError,
+    InvalidArgumentError,
+    PullError,
+    RepeatedPullError,
+    SolverError,
+    StateError,
+    UnknownPullError,
+)
+from bothworlds.policies.base import (
+    Policy,
+    grow,
+    init,
+    pull_among,
+    pull_once,
+    read_among,
+    read_distribution,
+    require_policy,
+    retire,
+    show_once,
+    step,
+    update_among,
+    update_once,
+)
+from bothworlds.policies.ftrl.aliases import LightBarrier
+from bothworlds.simplex.kernel import FAILED
+
+SHOWN_ARMS = 20
+KEYS = 1  # the path of the secret below the seed
+NOT_YET = math.nan  # the loss of a pull that has had no feedback
+LOSS, MADE = OpenPull._fields.index("loss"), OpenPull._fields.index("made")  # where they are in a row
+NEWER_OPTIONS = ("clip", "missing", "wait", "learn_at", "floor")  # which older files lack
+
+
+class Bandit:
+    """Choose among arms, learn from what comes back, whatever the world is like.
+
+    Parameters
+    ----------
+    arms:
+        The number of arms (labeled 0, 1, …), or their labels, in an order: distinct strings, numbers (prices,
+        say), or tuples of those. NumPy's strings and numbers become Python's.
+    policy:
+        Any policy, or the name of one with its usual settings (``"thompson"``; ``bw.policies.names()`` lists
+        them); None is :class:`LightBarrier`, the recommended one.
+    horizon:
+        How many pulls there will be, if known; None if not. Pulling on beyond it is allowed, but what a
+        policy promises then ends at the horizon.
+    seed:
+        A non-negative integer for a reproducible bandit; None for fresh randomness.
+    low, high:
+        The range of the losses or rewards that you will report. A number beyond it by rounding alone, a
+        millionth of its width, is taken for its end.
+    clip:
+        Take everything beyond the range for its end, instead of refusing it.
+    wait:
+        How long a pull waits for its feedback: until so many more pulls have been made (an integer), or for
+        so much time (a :class:`datetime.timedelta`, by the clock of the system). None: for ever.
+    missing:
+        What is learned for a pull whose wait is over: a reward, or ``{"loss": 1.0}`` for those who report
+        losses. None: nothing, the pull is dropped.
+    learn_at:
+        ``"arrival"``: feedback is learned as it comes. ``"deadline"``: all of it when the wait is over, in
+        the order of decision. Good news may travel faster than silence (a click comes at once, no click
+        after an hour): on arrival the clicks are then learned first, and arms whose answers are slow look
+        worse than they are.
+    floor:
+        A share of the pulls that every arm keeps, whatever was learned.
+    fixed:
+        Arms whose share is fixed, ``{"control": 0.1}``. The policy plays the others, and learns from them.
+
+    Notes
+    -----
+    Feedback may be late, out of order, or never come. Each pull keeps the probability it was drawn with and
+    may be updated once. A bandit learns only from updates: two pulls in a row without feedback are two
+    draws from the same distribution. All methods may be called from several threads.
+
+    A bandit that was copied or loaded continues the random stream: with or without a restart of the program
+    the same seed gives the same arms. After a fork the parent continues it, and each child has a stream of
+    its own, which depends on the seed, the pulls so far and the number of the fork. The ids of pulls are
+    never the same, and those of before remain good.
+
+    An answer that comes after the wait is over is counted (:attr:`late`) and not learned; it is no error.
+    Open pulls take about 70 bytes each where they are many. With a ``wait`` of n pulls at most n + 1 are
+    open, with one of time as many as are made in that time; without one, those that are never answered stay.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+    >>> pull = bandit.pull()
+    >>> pull
+    Pull(round=1, arm='green', observe='green', probability=0.3333)
+    >>> bandit.update(pull, reward=1.0)
+    >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
+    {'blue': 0.288, 'green': 0.425, 'red': 0.288}
+    """
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        policy: Policy | str | None = None,
+        *,
+        horizon: int | None = None,
+        seed: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        clip: bool = False,
+        wait: int | timedelta | None = None,
+        missing: float | dict[Literal["reward", "loss"], float] | None = None,
+        learn_at: Literal["arrival", "deadline"] = "arrival",
+        floor: float = 0.0,
+        fixed: Mapping[Label, float] | None = None,
+    ) -> None:
+        self._arms = labels_of(arms)
+        self._policy = LightBarrier() if policy is None else require_policy(policy)
+        self._shares = Shares.of(floor, fixed, self._arms, self._policy)
+        n_played = len(self._arms if self._shares is None else self._shares.free)
+        self._params = self._policy.resolve(n_played, horizon)
+        self._horizon = None if horizon is None else int(horizon)
+        self._range = Range.of(low, high, clip)
+        self._wait = Wait.of(wait)
+        self._missing = Missing.of(missing, self._range)
+        _check.one_of("learn_at", learn_at, LEARN_AT)
+        self._defers = learn_at == "deadline"
+        if self._wait is None and (self._missing is not None or self._defers):
+            name, given = ("missing", missing) if self._missing is not None else ("learn_at", learn_at)
+            raise InvalidArgumentError(name, given, "given with a wait", fix="write Bandit(..., wait=...)")
+        self._late = 0
+        self._overdue = 0  # the last round known to have waited long enough
+        self._random = rng.stream(seed)
+        self._secret = rng.stream(seed, KEYS).bytes(16)
+        self._state = init(self._params)
+        self._id = secrets.token_hex(8)
+        self._rounds = 0
+        self._restarts = 0
+        self._open = OpenPulls()
+        self._roster = Roster(self._arms)
+        self._awake_at: dict[int, FloatArray] = {}  # of open pulls at which not all of today's arms were
+        self._lives: list[str] = []
+        self._pulls = [0] * len(self._arms)
+        self._seen = [0] * len(self._arms)
+        self._loss_sums = [0.0] * len(self._arms)
+        self._word = "reward"  # the user's own: the word of the last update
+        self._ready()
+
+    def _ready(self) -> None:
+        """What is not part of the state: this life, lock, buffer, compiled kernels."""
+        self._lock = threading.RLock()
+        self._forks = 0
+        self._begin_life()
+        self._bind()
+        survive_forks(self)
+
+    def _bind(self) -> None:
+        """The kernels for this number of arms, and their buffers."""
+        draws = self._policy.draws
+        self._uniforms = np.empty(draws if self._shares is None else draws + 1)
+        self._own = self._uniforms[:draws]  # the policy's
+        self._act = pull_once.bind(self._params, self._state, self._own, 0)
+        self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0.0)
+        self._restricted: Restricted | None = None  # made when it is first needed
+
+    def _begin_life(self) -> None:
+        """From now on pulls have ids that no twin gives out, nor this bandit before."""
+        self._life = new_life(self._id)
+        self._lives.append(self._life)
+
+    def _live_on_in_child(self) -> None:
+        """In the child of a fork: ids and draws that neither the parent has nor its other children."""
+        self._random = rng.branch(self._random, self._forks)
+        self._begin_life()
+
+    # --- the loop: pull, update ---------------------------------------------------------------------
+
+    def pull(self, *, key: Key | None = None, among: Iterable[Label] | None = None) -> Pull:
+        """Draw the next arm.
+
+        Parameters
+        ----------
+        key:
+            Whom it is for: a string, an integer or bytes. The draw is then a function of the key and of the
+            distribution: as long as the distribution stands the same user gets the same arm, in every
+            process that was made with the same seed or from the same file, and few change arms when it moves
+            a little. None: a fresh draw.
+        among:
+            The arms that can be played this time, of which those disabled are left out; None: all. See
+            :meth:`disable` for what is promised.
+
+        Notes
+        -----
+        The uniform of a key is its BLAKE2b hash, keyed with a secret of the bandit: over keys the arms have
+        the probabilities that are logged. Draws for one key are not independent of each other, so that what a
+        policy promises holds where most keys come once, or few times.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+        >>> [bandit.pull(key="ann").arm for _ in range(3)]
+        ['red', 'red', 'red']
+        >>> bw.Bandit(["blue", "green", "red"], seed=7).pull(key="ann").arm
+        'red'
+        >>> bandit.pull(among=["blue", "red"])
+        Pull(round=4, arm='red', observe='red', probability=0.5)
+        """
+        opened = self._open
+        with self._lock:
+            if self._wait is not None:
+                self._close_overdue()
+            awake = self._roster.awake if among is None else self._awake_among(among)
+            if key is None:
+                self._random.random(out=self._uniforms)
+            else:
+                fill_with_key(self._secret, key, self._uniforms)
+            if awake is not None:
+                kernels = self._among()
+                arm, probability, memo = kernels.act(
+                    self._params, self._state, self._own, len(opened), awake, kernels.p
+                )
+                shown, weight = arm, probability
+            elif self._shares is None:
+                arm, shown, probability, weight, memo = self._act(
+                    self._params, self._state, self._own, len(opened.recent) + opened.n_packed
+                )
+                if math.isnan(probability):  # dear to compute, and not needed to learn
+                    probability = weight = self._policy_distribution()[arm]
+            else:
+                arm, probability, memo = self._draw_with(self._shares)
+                shown, weight = arm, probability
+            self._rounds = number = self._rounds + 1
+            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
+            row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, life
+            opened.recent[number] = row
+            if awake is not None:
+                self._awake_at[number] = awake
+            if len(opened.recent) > RECENT:
+                opened.pack()
+            self._pulls[arm] += 1
+            return Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
+
+    def _awake_among(self, among: Iterable[Label]) -> FloatArray | None:
+        awake = self._roster.among(among)
+        if awake is not None:
+            self._require_changing_arms()
+        return awake
+
+    def _draw_with(self, shares: Shares) -> tuple[int, float, float]:
+        """An arm, its probability, and the memo of the policy."""
+        arm = shares.draw(float(self._uniforms[-1]))
+        if arm in shares.fixed:
+            return arm, shares.fixed[arm], 0.0
+        arguments = self._params, self._state, self._own, len(self._open)
+        if arm is None:
+            place, _, p, _, memo = self._act(*arguments)
+        else:
+            place = shares.places[arm]
+            p, memo = show_once(*arguments, place)
+        if math.isnan(p):
+            p = self._policy_distribution()[place]
+        return shares.free[place], shares.mixed(p), memo
+
+    def update(
+        self, pull: Pull | str, *unnamed: Never, reward: float | None = None, loss: float | None = None
+    ) -> None:
+        """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once.
+
+        Instead of a pull its id will do. Booleans are numbers: a click is ``reward=True``. Report zeros too:
+        what is reported only when it is good teaches nothing (or give ``wait`` and ``missing``). An answer
+        that comes after the wait is over is counted (:attr:`late`), and not learned.
+        """
+        if unnamed:
+            fix = f"write update(pull, reward={unnamed[0]!r}) or update(pull, loss={unnamed[0]!r})"
+            raise InvalidArgumentError("reward", unnamed[0], "given by its name", fix=fix)
+        if (reward is None) == (loss is None):
+            got = "neither" if reward is None else "both"
+            raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
+        word, value = ("reward", reward) if loss is None else ("loss", loss)
+        with self._lock:
+            if self._wait is not None:
+                self._close_overdue()
+            number, row = self._find(pull)
+            unit = self._range.loss_of(word, value)
+            if row is None:
+                self._late += 1
+            elif self._defers:
+                self._keep(number, row, unit)
+            else:
+                self._close(number, row, unit)
+            self._word = word
+
+    def forget(self, pull: Pull | str) -> None:
+        """Close a pull without learning, because its arm was never shown.
+
+        Not for answers that do not come (see ``wait``): if only those of one kind are forgotten, what remains
+        is biased.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], seed=7)
+        >>> pull = bandit.pull()  # the page was closed before it was drawn
+        >>> bandit.forget(pull)
+        >>> bandit.outstanding, bandit.rounds
+        ((), 1)
+        """
+        with self._lock:
+            self._close_overdue()
+            number, row = self._find(pull)
+            if row is not None:
+                self._close(number, row, NOT_YET)
+
+    def _close_overdue(self) -> None:
+        """Close the pulls whose wait is over, in the order of decision."""
+        wait = self._wait
+        if wait is None:
+            return
+        while (number := self._open.oldest()) is not None:
+            row = self._open.get(number)
+            if row is None or not wait.over(number, row[MADE], self._rounds):
+                break
+            loss = row[LOSS]
+            if math.isnan(loss) and self._missing is not None:
+                loss = self._missing.loss
+            self._close(number, row, loss)
+            self._overdue = number
+
+    def _keep(self, number: int, row: Row, unit: float) -> None:
+        """Keep the loss of an open pull until its wait is over."""
+        if not math.isnan(row[LOSS]):
+            raise self._repeated(self._pull(number, row))
+        self._open.replace(number, OpenPull._make(row)._replace(loss=unit))
+
+    def _close(self, number: int, row: Row, unit: float) -> None:
+        """Close an open pull, and learn its loss; without one (NaN) there is nothing to learn."""
+        if unit >= 0.0:
+            _, weight, memo, _, _, _, observe, restarts, _ = row
+            place = observe if self._shares is None else self._shares.places.get(observe)
+            if restarts == self._restarts and place is not None:
+                if number in self._awake_at:
+                    kernels, awake = self._among(), self._awake_at[number]
+                    feedback = place, unit, weight, memo
+                    status = kernels.learn(self._params, self._state, kernels.before, *feedback, awake)
+                else:
+                    status = self._learn(self._params, self._state, place, unit, weight, memo)
+                if status == FAILED:
+                    raise SolverError(
+                        f"{self._policy!r} found no solution after {self._pull(number, row)!r}; go back to "
+                        "a saved state, and please report this"
+                    )
+            self._seen[observe] += 1
+            self._loss_sums[observe] += unit
+        if self._open.recent.pop(number, None) is None:
+            self._open.close(number)
+        self._awake_at.pop(number, None)
+
+    def restart(self) -> None:
+        """Let the policy forget everything and start afresh, because the world has changed.
+
+        For changes that you know of: a new season, another page, arms that mean something else. Arms, pulls
+        and their counts stay, and so does the random stream. Pulls that are outstanding can be updated as
+        ever, but the policy does not learn from them: they belong to the world before.
+
+        If the world changes S − 1 times and you restart each time, the promises of the policy hold for each
+        stretch, the stochastic ones too: regret to the best arm of each stretch is the sum of theirs.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], seed=7)
+        >>> for _ in range(100):
+        ...     pull = bandit.pull()
+        ...     bandit.update(pull, reward=float(pull.arm == "blue"))
+        >>> bandit.restart()
+        >>> bandit.probabilities, bandit.rounds
+        ({'blue': 0.5, 'green': 0.5}, 100)
+        """
+        with self._lock:
+            self._state = init(self._params)
+            for number in self._roster.retired:
+                retire(self._params, self._state, number)
+            self._restarts += 1
+
+    # --- arms that change ---------------------------------------------------------------------------
+
+    def disable(self, arm: Label) -> None:
+        """Let an arm sleep until :meth:`enable` wakes it: it is not drawn, and its share goes to the others.
+
+        Nobody knows what it would have lost. It gets the learner's own loss, so that sleeping is neither to
+        its credit nor to its debit. Feedback of earlier pulls counts as ever. Disabling it again changes
+        nothing.
+
+        Parameters
+        ----------
+        arm:
+            One of ``bandit.arms``, and not the last one that is enabled.
+
+        Notes
+        -----
+        With arms that sleep you get: never worse than any single arm, on the rounds when that arm was
+        available, by more than O(√(T·√(A·K))), A the largest number of arms available at once; no log T
+        promise. That is proved for Tsallis-INF, not for the default. Other policies do the same, or compare
+        the arms that are awake; some refuse. docs/arms.md has the rest.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+        >>> bandit.disable("green")
+        >>> bandit.probabilities
+        {'blue': 0.5, 'green': 0.0, 'red': 0.5}
+        >>> bandit.enable("green")
+        >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
+        {'blue': 0.333, 'green': 0.333, 'red': 0.333}
+        """
+        with self._lock:
+            self._require_changing_arms()
+            self._roster.disable(arm)
+
+    def enable(self, arm: Label) -> None:
+        """Wake an arm that was disabled, with all that is known of it; harmless for one that is awake.
+
+        Parameters
+        ----------
+        arm:
+            One of ``bandit.arms``.
+        """
+        with self._lock:
+            self._require_changing_arms()
+            self._roster.enable(arm)
+
+    def add(self, arm: Label) -> None:
+        """A new arm, which can be drawn from now on.
+
+        It starts as if it had been asleep so far: with the learner's own loss. Regret to it counts from its
+        arrival on. Rates that depend on the number of arms go by those seen so far, retired ones included; a
+        horizon stays what it is.
+
+        Parameters
+        ----------
+        arm:
+            A label that no arm has or had.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], seed=7)
+        >>> bandit.add("red")
+        >>> bandit.arms
+        ('blue', 'green', 'red')
+        """
+        with self._lock:
+            self._require_changing_arms()
+            label = self._roster.new_label(arm)
+            params = self._policy.resolve(len(self._arms) + 1, self._horizon)
+            self._state = grow(params, self._state)
+            self._params = params
+            everyone = np.ones(len(self._arms))
+            self._awake_at = {
+                number: np.append(self._awake_at.get(number, everyone), 0.0) for number, _ in self._open
+            }
+            self._arms = (*self._arms, label)
+            self._roster = self._roster.with_arms(self._arms)
+            self._pulls.append(0)
+            self._seen.append(0)
+            self._loss_sums.append(0.0)
+            self._bind()
+
+    def retire(self, arm: Label) -> None:
+        """Let an arm go for good: it is never drawn again, and has no weight beside the others.
+
+        Feedback of its outstanding pulls can still be given. Its label stays taken.
+
+        Parameters
+        ----------
+        arm:
+            One of ``bandit.arms``, and not the last one that is enabled.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+        >>> bandit.retire("green")
+        >>> bandit.probabilities, bandit.retired
+        ({'blue': 0.5, 'red': 0.5}, ('green',))
+        """
+        with self._lock:
+            self._require_changing_arms()
+            retire(self._params, self._state, self._roster.retire(arm))
+
+    def _require_changing_arms(self) -> None:
+        if self._shares is not None:
+            raise InvalidArgumentError(
+                "fixed" if self._shares.fixed else "floor",
+                self._shares.fixed or self._shares.floor,
+                "left out where arms change",
+                fix="make a bandit without it",
+            )
+        if self._policy.fixed_arms is not None:
+            able = sorted(kind.__name__ for kind in Policy.registry.values() if kind.fixed_arms is None)
+            raise InvalidArgumentError(
+                "policy",
+                self._policy,
+                "one whose arms can change",
+                got=f"{self._policy!r}: {self._policy.fixed_arms}",
+                fix=f"these can: {', '.join(able)}",
+            )
+
+    def _among(self) -> Restricted:
+        """What is needed where not all arms are awake."""
+        if self._restricted is None:
+            p, before = np.empty(len(self._arms)), statefile.copy_state(self._state)
+            self._restricted = Restricted(
+                pull_among.bind(self._params, self._state, self._own, 0, p, p),
+                update_among.bind(self._params, self._state, before, 0, 0.0, 1.0, 0.0, p),
+                before,
+                p,
+            )
+        return self._restricted
+
+    def _asleep_at(self, number: int) -> list[int]:
+        """The numbers of the arms that were asleep at an open pull."""
+        awake = self._awake_at.get(number)
+        return [] if awake is None else [int(i) for i in np.flatnonzero(awake == 0.0)]
+
+    @property
+    def disabled(self) -> tuple[Label, ...]:
+        """The labels of the arms that are disabled."""
+        return self._roster.labels(self._roster.disabled)
+
+    @property
+    def retired(self) -> tuple[Label, ...]:
+        """The labels of the arms that have retired."""
+        return self._roster.labels(self._roster.retired)
+
+    def _find(self, pull: Pull | str) -> tuple[int, Row | None]:
+        """The round of a pull, and what is remembered of it: None if its wait is over."""
+        if type(pull) is Pull and type(pull.round) is int:
+            number, life = pull.round, pull.bandit
+        else:
+            life, number = _parts(pull)
+        row = self._open.recent.get(number) or self._open.get(number)
+        if row and self._lives[row[-1]] == life:
+            return number, row
+        if life.rpartition("-")[0] != family_of(self._id):
+            raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
+        if 1 <= number <= self._last_overdue():
+            return number, None
+        if life == self._life and 1 <= number <= self._rounds:
+            raise self._repeated(pull)
+        raise UnknownPullError(
+            f"{pull!r} is not open in this bandit, which has made {counted(self._rounds, 'pull')}: it has "
+            "had its feedback, or it was made by a copy, or by one that was loaded from an older state"
+        )
+
+    def _last_overdue(self) -> int:
+        """Up to this round the wait is over, also of those that had their feedback in time."""
+        if self._wait is not None and self._wait.rounds is not None:
+            return self._rounds - self._wait.rounds
+        return self._overdue
+
+    def _repeated(self, pull: Pull | str) -> RepeatedPullError:
+        return RepeatedPullError(
+            f"{pull!r} has had its feedback, or was forgotten; each pull is updated once"
+        )
+
+    def _pull(self, number: int, row: Row) -> Pull:
+        record = OpenPull._make(row)
+        arm, observe = self._arms[record.arm], self._arms[record.observe]
+        return Pull(number, arm, observe, record.probability, self._lives[record.life])
+
+    # --- what it knows ------------------------------------------------------------------------------
+
+    @property
+    def probabilities(self) -> dict[Label, float]:
+        """The distribution that the next pull is drawn from."""
+        with self._lock:
+            self._close_overdue()
+            p = self._distribution()
+            return {label: p[i] for i, label in enumerate(self._arms) if i not in self._roster.retired}
+
+    def _distribution(self) -> list[float]:
+        p = self._policy_distribution()
+        return p if self._shares is None else self._shares.distribution(p)
+
+    def _policy_distribution(self) -> list[float]:
+        out = np.empty(len(self._arms if self._shares is None else self._shares.free))
+        if self._roster.awake is None:
+            read_distribution(self._params, self._state, out)
+        else:
+            read_among(self._params, self._state, self._roster.awake, out)
+        return out.tolist()
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The labels of the arms, without those that have retired."""
+        return self._roster.there
+
+    def __len__(self) -> int:
+        """The number of arms, without those that have retired."""
+        return len(self._roster.there)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that decides."""
+        return self._policy
+
+    @property
+    def horizon(self) -> int | None:
+        """The horizon that was given."""
+        return self._horizon
+
+    @property
+    def rounds(self) -> int:
+        """How many pulls have been made."""
+        return self._rounds
+
+    @property
+    def outstanding(self) -> tuple[Pull, ...]:
+        """The pulls that wait for feedback, oldest first."""
+        with self._lock:
+            self._close_overdue()
+            return tuple(self._pull(number, pull) for number, pull in self._open if math.isnan(pull.loss))
+
+    @property
+    def late(self) -> int:
+        """How many answers came after the wait of their pulls was over, and were not learned."""
+        return self._late
+
+    def _rows(self) -> list[tuple[str, float, int, str]]:
+        """Label, probability, pulls and mean of what was seen, likeliest arms first."""
+        rows = []
+        with self._lock:
+            probabilities = self.probabilities
+            for i, label in enumerate(self._arms):
+                if i in self._roster.retired:
+                    continue
+                p = probabilities[label]
+                mean = "–"
+                if self._seen[i]:
+                    value = self._range.value_of(self._word, self._loss_sums[i] / self._seen[i])
+                    mean = f"{value:.4g}"
+                rows.append((str(label), p, self._pulls[i], mean))
+        return sorted(rows, key=lambda row: -row[1])
+
+    def _headline(self) -> str:
+        of = f" of {self._horizon}" if self._horizon is not None else ""
+        open_pulls = len(self.outstanding) if self._defers else len(self._open)
+        waiting = f", {open_pulls} outstanding" if open_pulls else ""
+        waiting += f", {self._late} late" if self._late else ""
+        pulls = plural(self._horizon or self._rounds, "pull")
+        return f"{len(self)} arms, {self._policy!r}, {self._rounds}{of} {pulls}{waiting}"
+
+    def __repr__(self) -> str:
+        label, p, *_ = self._rows()[0]
+        return f"<Bandit: {self._headline()}; likeliest next: {label} ({p:.1%})>"
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        width = max(3, *(len(row[0]) for row in rows[:SHOWN_ARMS]))
+        lines = [f"Bandit: {self._headline()}", f"{'arm':<{width}}  next pull    pulls  mean {self._word}"]
+        for label, p, pulls, mean in rows[:SHOWN_ARMS]:
+            lines.append(f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(self._word)}}")
+        if len(rows) > SHOWN_ARMS:
+            lines.append(f"… and {counted(len(rows) - SHOWN_ARMS, 'more arm')}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        body = "".join(
+            f"<tr><td>{html.escape(label)}</td><td>{p:.2%}</td><td>{pulls}</td><td>{mean}</td></tr>"
+            for label, p, pulls, mean in rows[:SHOWN_ARMS]
+        )
+        more = f"<p>… and {counted(len(rows) - SHOWN_ARMS, 'more arm')}</p>" if len(rows) > SHOWN_ARMS else ""
+        return (
+            f"<p><b>Bandit</b>: {html.escape(self._headline())}</p>"
+            f"<table><thead><tr><th>arm</th><th>next pull</th><th>pulls</th><th>mean {self._word}</th></tr>"
+            f"</thead><tbody>{body}</tbody></table>{more}"
+        )
+
+    # --- keeping it ---------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in plain JSON types, exact to the bit: state, random stream, outstanding pulls."""
+        with self._lock:
+            return {
+                "format": statefile.FORMAT,
+                "version": statefile.VERSION,
+                "bothworlds": __version__,
+                "bandit": self._id,
+                "arms": list(self._arms),
+                "disabled": sorted(self._roster.disabled),
+                "retired": sorted(self._roster.retired),
+                "policy": policies.to_dict(self._policy),
+                "horizon": self._horizon,
+                "low": self._range.low,
+                "high": self._range.high,
+                "clip": self._range.clip,
+                "wait": None if self._wait is None else self._wait._asdict(),
+                "missing": None if self._missing is None else {self._missing.word: self._missing.value},
+                "learn_at": LEARN_AT[self._defers],
+                "floor": 0.0 if self._shares is None else self._shares.floor,
+                "fixed": None if self._shares is None else self._shares.in_order(),
+                "late": self._late,
+                "overdue": self._overdue,
+                "word": self._word,
+                "rounds": self._rounds,
+                "restarts": self._restarts,
+                "pulls": list(self._pulls),
+                "seen": list(self._seen),
+                "loss_sums": list(self._loss_sums),
+                "outstanding": [
+                    {
+                        "id": f"{self._lives[record.life]}-{number}",
+                        "arm": record.arm,
+                        "probability": record.probability,
+                        "observe": record.observe,
+                        "weight": record.weight,
+                        "memo": record.memo,
+                        "loss": None if math.isnan(record.loss) else record.loss,
+                        "made": record.made,
+                        "restarts": record.restarts,
+                        "asleep": self._asleep_at(number),
+                    }
+                    for number, record in self._open
+                ],
+                "secret": self._secret.hex(),
+                "random": rng.to_dict(self._random),
+                "state": statefile.pack(self._state),
+            }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], *, policy: Policy | str | None = None) -> Bandit:
+        """The bandit that :meth:`to_dict` described. ``policy``, where given, must be the saved one."""
+        statefile.check_header(data)
+        try:
+            saved = policies.from_dict(data["policy"])
+            if policy is not None and require_policy(policy) != saved:
+                raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
+            options = {name: data[name] for name in NEWER_OPTIONS if name in data}
+            if options.get("wait") is not None:
+                options["wait"] = Wait(**options["wait"]).value
+            arms = labels_of(data["arms"])
+            if data.get("fixed") is not None:
+                shares = statefile.sequence(data, "fixed", len(arms))
+                options["fixed"] = {
+                    arm: share for arm, share in zip(arms, shares, strict=True) if share is not None
+                }
+            low, high = data["low"], data["high"]
+            bandit = cls(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
+            n = len(bandit._arms)
+            bandit._id = statefile.text(data, "bandit")
+            bandit._secret = saved_secret(data.get("secret"), bandit._id)
+            bandit._word = statefile.text(data, "word")
+            _check.one_of("word", bandit._word, ("reward", "loss"))
+            bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
+            bandit._restarts = _count(data, "restarts")
+            bandit._late = _count(data, "late")
+            bandit._overdue = _count(data, "overdue")
+            bandit._pulls = statefile.counts(data, "pulls", n)
+            bandit._seen = statefile.counts(data, "seen", n)
+            bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
+            for name in ("disabled", "retired"):
+                for number in statefile.arms(data, name, n):
+                    bandit._require_changing_arms()
+                    getattr(bandit._roster, name[:-1])(bandit._arms[number])
+            bandit._random = rng.from_dict(data["random"])
+            bandit._state = statefile.unpack(bandit._state, data["state"], version=data["version"])
+            if data["version"] == 1:
+                step(bandit._params, bandit._state)
+            p = list(bandit.probabilities.values())
+            if not (min(p) >= 0.0 and abs(sum(p) - 1.0) < 1e-6):
+                raise StateError("the saved state holds no distribution: probabilities must sum to 1")
+            bandit._lives.clear()
+            latest = 0
+            for item in data["outstanding"]:
+                latest = bandit._reopen(item, latest, data["version"])
+            bandit._begin_life()
+        except KeyError as error:
+            raise StateError(f"the saved state lacks {error}; it is incomplete") from None
+        except (InvalidArgumentError, PullError, TypeError) as error:
+            raise StateError(f"the saved state cannot be restored: {error}") from error
+        return bandit
+
+    def _reopen(self, item: dict[str, Any], after: int, version: int) -> int:
+        """Open an outstanding pull of a saved state, later than round ``after``; return its round."""
+        if "id" in item:
+            life, number = _parts(item["id"])
+        else:  # as saved by version 0.1
+            life = f"{family_of(self._id)}-{NO_LIFE}"
+            number = _check.integer("outstanding round", item["round"], at_least=1)
+        if not after < number <= self._rounds:
+            raise StateError(
+                f"outstanding round {number} is beyond pull {self._rounds}, the last one, or out of order"
+            )
+        if life not in self._lives:
+            self._lives.append(life)
+        n = len(self._arms)
+        arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
+        probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
+        weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
+        memo = _check.number("memo", item["memo" if version > 1 else "epoch"], at_least=0.0)
+        reported = item.get("loss")
+        loss = NOT_YET if reported is None else _check.number("loss", reported, at_least=0.0, at_most=1.0)
+        made = _check.number("made", item.get("made", 0.0), at_least=0.0)
+        since, life_number = _count(item, "restarts"), self._lives.index(life)
+        asleep = statefile.arms(item, "asleep", n)
+        if observe in asleep:
+            raise StateError(f"outstanding round {number} has an arm that was asleep")
+        if asleep:
+            self._awake_at[number] = np.ones(n)
+            self._awake_at[number][asleep] = 0.0
+        row = probability, weight, memo, loss, made, arm, observe, since, life_number
+        self._open.add(number, row)
+        return number
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the bandit to a JSON file, whole or not at all."""
+        statefile.write(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, policy: Policy | str | None = None) -> Bandit:
+        """Read a bandit that :meth:`save` wrote. ``policy``, where given, must be the saved one."""
+        try:
+            return cls.from_dict(statefile.read(path), policy=policy)
+        except StateError as error:
+            raise StateError(f"{path} cannot be loaded: {error}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            private = {"_lock", "_forks", "_life", "_uniforms", "_own", "_act", "_learn", "_restricted"}
+            kept = {name: value for name, value in self.__dict__.items() if name not in private}
+            # copies, so that a pickle taken while another thread plays is one moment, not two
+            return kept | {
+                "_open": self._open.copy(),
+                "_roster": self._roster.with_arms(self._arms),
+                "_awake_at": dict(self._awake_at),
+                "_lives": list(self._lives),
+                "_state": statefile.copy_state(self._state),
+                "_random": copy.deepcopy(self._random),
+                "_pulls": list(self._pulls),
+                "_seen": list(self._seen),
+                "_loss_sums": list(self._loss_sums),
+            }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._ready()
+
+
+def _count(data: dict[str, Any], key: str) -> int:
+    """A number of events; older files know of none."""
+    return _check.integer(key, data.get(key, 0), at_least=0)
+
+
+def _parts(pull: Any) -> tuple[str, int]:
+    """The life and the round of a pull or of its id."""
+    if isinstance(pull, (Pull, str)):
+        try:
+            return parts_of(pull.id if isinstance(pull, Pull) else pull)
+        except ValueError:
+            raise UnknownPullError(f"{pull!r} is not a pull of a bandit, nor the id of one") from None
+    raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned, or its id")

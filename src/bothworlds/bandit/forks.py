@@ -1,0 +1,61 @@
+"""Bandits in a process that forks: whole in the child, with ids and draws of their own.
+
+``os.fork`` copies a bandit and its random stream. Without care all workers of a server would draw the same
+arms and give out the same ids, and a lock that another thread held at that moment would stay locked. So all
+locks are taken around a fork, and in the child every bandit begins a new life.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Protocol
+from weakref import WeakSet
+
+
+class Forkable(Protocol):
+    """What lives on in the child."""
+
+    _lock: Any
+
+    _forks: int
+    """How often it was there when the process forked."""
+
+    def _live_on_in_child(self) -> None:
+        """Become another than the one in the parent, and in its other children."""
+
+
+_alive: WeakSet[Any] = WeakSet()
+_guard = threading.RLock()
+_held: list[Any] = []
+
+
+def survive_forks(bandit: Forkable) -> None:
+    """Let ``bandit`` begin a new life in every child of this process."""
+    with _guard:
+        _alive.add(bandit)
+
+
+def _before() -> None:
+    _guard.acquire()
+    _held.extend(_alive)
+    for bandit in _held:
+        bandit._lock.acquire()
+        bandit._forks += 1
+
+
+def _release() -> None:
+    for bandit in _held:
+        bandit._lock.release()
+    _held.clear()
+    _guard.release()
+
+
+def _after_in_child() -> None:
+    for bandit in _held:
+        bandit._live_on_in_child()
+    _release()
+
+
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_after_in_child)

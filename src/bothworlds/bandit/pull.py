@@ -1,0 +1,147 @@
+"""A decision, its id, and the labels of arms."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds.errors import InvalidArgumentError
+
+Label: TypeAlias = str | int | float | tuple[Any, ...]
+
+
+class Pull(NamedTuple):
+    """One decision of a bandit.
+
+    ``arm`` is to be played and ``observe`` is the arm whose loss or reward to give back; they differ only
+    for decoupled policies. ``probability`` is that of ``arm`` at the moment of the draw.
+
+    A pull can wait elsewhere for its feedback: keep ``id``, a short string, and give it to
+    :meth:`Bandit.update`, or send :meth:`to_dict` through JSON or a database. The id alone says which pull
+    it is, so that a probability rounded on the way does no harm. No id is given twice, whatever is copied,
+    loaded from an older file or forked.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+    >>> pull = bandit.pull()
+    >>> record = pull.to_dict()
+    >>> record["arm"], round(record["probability"], 3), record["id"] == pull.id
+    ('green', 0.333, True)
+    >>> bw.Pull.from_dict(record) == pull
+    True
+    >>> bandit.update(pull.id, reward=1.0)
+    """
+
+    round: int
+    arm: Label
+    observe: Label
+    probability: float
+    bandit: str
+    """The bandit that made it, in the life that made it: a copy, a loaded or a forked one is another."""
+
+    @property
+    def id(self) -> str:
+        """What names this pull among all pulls of all bandits."""
+        return f"{self.bandit}-{self.round}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Id, arm, observe and probability, in plain JSON types."""
+        return {
+            "id": self.id,
+            "arm": self.arm,
+            "observe": self.observe,
+            "probability": self.probability,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Pull:
+        """The pull that :meth:`to_dict` described."""
+        try:
+            bandit, number = parts_of(data["id"])
+            arm, observe = label_of(data["arm"]), label_of(data["observe"])
+            return cls(number, arm, observe, float(data["probability"]), bandit)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            wanted = "what Pull.to_dict() gave: a dict with id, arm, observe and probability"
+            raise InvalidArgumentError("data", data, wanted) from None
+
+    def __repr__(self) -> str:
+        return (
+            f"Pull(round={self.round}, arm={self.arm!r}, observe={self.observe!r}, "
+            f"probability={self.probability:.4g})"
+        )
+
+
+# --- ids: <bandit>-<life>-<round> ------------------------------------------------------------------------
+
+NO_LIFE = "000000000000"  # that of pulls in files which know of no lives
+
+
+def family_of(bandit: str) -> str:
+    """What the pulls of one bandit, in all its lives, have in common."""
+    return bandit[:8]
+
+
+def new_life(bandit: str) -> str:
+    """A name for a bandit from now on: 48 bits from the system, which no copy and no fork shares."""
+    return f"{family_of(bandit)}-{secrets.token_hex(6)}"
+
+
+def parts_of(pull_id: str) -> tuple[str, int]:
+    """The life of the bandit and the round that an id is made of."""
+    bandit, _, number = pull_id.rpartition("-")
+    if not bandit or not number.isdecimal():
+        raise ValueError(pull_id)
+    return bandit, int(number)
+
+
+# --- labels ---------------------------------------------------------------------------------------------
+
+
+def label_of(value: Any) -> Any:
+    """NumPy's strings and numbers as Python's, and JSON's lists as the tuples that they were."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return tuple(label_of(item) for item in value) if isinstance(value, (tuple, list)) else value
+
+
+def _is_label(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return bool(value) and all(_is_label(item) for item in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) or (isinstance(value, str) and value != "")
+
+
+def labels_of(arms: int | Sequence[Label]) -> tuple[Label, ...]:
+    """The labels of ``arms``, a number of arms or their labels."""
+    allowed = "a number or a list of labels"
+    if isinstance(arms, (str, bytes)):
+        raise InvalidArgumentError("arms", arms, allowed, fix=f"write [{arms!r}, ...]")
+    if isinstance(arms, (Mapping, Set)):
+        fix = "write list(arms)" if isinstance(arms, Mapping) else "a set has no order: write sorted(arms)"
+        raise InvalidArgumentError("arms", arms, allowed, fix=fix)
+    if not isinstance(arms, Iterable) or (isinstance(arms, np.ndarray) and arms.ndim == 0):
+        fix = "give at least one arm, or a list of labels"
+        return tuple(range(_check.integer("arms", arms, at_least=1, fix=fix)))
+    labels = [label_of(label) for label in arms]
+    if not labels:
+        raise InvalidArgumentError("arms", arms, "at least one label", got="an empty sequence")
+    seen: dict[Label, Label] = {}
+    for i, label in enumerate(labels):
+        if not _is_label(label):
+            wanted = "a non-empty string, a finite number, or a tuple of those"
+            raise InvalidArgumentError("arms", label, wanted, index=(i,))
+        if label in seen:
+            other = seen[label]
+            same = repr(label) == repr(other)
+            got = f"{label!r} twice" if same else f"{other!r} and {label!r}, which are equal"
+            raise InvalidArgumentError("arms", arms, "distinct", got=got)
+        seen[label] = label
+    return tuple(labels)
