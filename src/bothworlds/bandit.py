@@ -7,13 +7,13 @@ import html
 import math
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check, policies, rng, statefile
+from bothworlds import _changeover, _check, policies, rng, statefile
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural
 from bothworlds.errors import (
@@ -90,6 +90,9 @@ class Bandit:
 
     Notes
     -----
+    A bandit starts at once, as plain Python, and changes over to machine code when it is there, with the same
+    bits (see :doc:`kernels`).
+
     Feedback may be late, out of order, or never come. Each pull keeps the probability it was drawn with and
     may be updated once. A bandit learns only from updates: two pulls in a row without feedback are two
     draws from the same distribution. All methods may be called from several threads.
@@ -105,6 +108,11 @@ class Bandit:
     >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
     {'blue': 0.288, 'green': 0.425, 'red': 0.288}
     """
+
+    # kernels, as Python or as machine code (see _changeover)
+    _act: Callable[..., tuple[int, int, float, float, float]]
+    _learn: Callable[..., int]
+    _read: Callable[..., None]
 
     def __init__(
         self,
@@ -136,11 +144,26 @@ class Bandit:
         self._ready()
 
     def _ready(self) -> None:
-        """What is not part of the state: lock, buffer, compiled kernels."""
+        """What is not part of the state: lock, buffer, kernels."""
         self._lock = threading.RLock()
         self._uniforms = np.empty(self._policy.draws)
-        self._act = pull_once.bind(self._params, self._state, self._uniforms, 0)
-        self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0.0)
+        _changeover.start(self, self._kernels(), n_arms=len(self._arms), recipe=self._recipe)
+
+    def _kernels(self) -> _changeover.Kernels:
+        """The attributes that are kernels, Python or machine code, with arguments of the right types."""
+        return {
+            "_act": (pull_once, (self._params, self._state, self._uniforms, 0)),
+            "_learn": (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
+            "_read": (read_distribution, (self._params, self._state, np.empty(len(self._arms)))),
+        }
+
+    def _recipe(self) -> dict[str, Any]:
+        """For another process that compiles these kernels."""
+        return {
+            "policy": policies.to_dict(self._policy),
+            "n_arms": len(self._arms),
+            "horizon": self._horizon,
+        }
 
     # --- the loop: pull, update ---------------------------------------------------------------------
 
@@ -241,7 +264,7 @@ class Bandit:
 
     def _distribution(self) -> list[float]:
         out = np.empty(len(self._arms))
-        read_distribution(self._params, self._state, out)
+        self._read(self._params, self._state, out)
         return out.tolist()
 
     @property
@@ -408,7 +431,7 @@ class Bandit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            private = {"_lock", "_uniforms", "_act", "_learn"}
+            private = {"_lock", "_uniforms", *self._kernels()}
             kept = {name: value for name, value in self.__dict__.items() if name not in private}
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {
