@@ -2,8 +2,8 @@
 
 A bandit starts at once, its kernels as plain Python. If it goes on, a thread looks for their machine code on
 disk; where there is none, another process, of the lowest priority, compiles it and keeps it there. Then the
-thread hands it to every bandit of these types. The numbers are the same to the bit before and after, and the
-caller never waits.
+thread hands it to every bandit of these types. The numbers are the same to the bit before and after. The
+caller never waits, but for Python's lock, which it shares with the thread.
 
 ``BOTHWORLDS_COMPILE`` says otherwise: ``wait`` for compiled code in ``Bandit(...)``, or ``never`` compile for
 a bandit. It waits, too, where Python would be too slow, for thousands of arms; and for kernels outside the
