@@ -84,6 +84,7 @@ DIFFERENT = {
 
 def test_kernels_keep_to_what_numba_and_python_compute_alike():
     """A whole power is a product for numba and not for Python: once in a thousand times they differ."""
+    assert bw.theory  # has kernels, too, and is imported when it is asked for
     offenders = []
     for name, function in _jit._kernels:
         if _jit.outsider(function):
@@ -314,6 +315,7 @@ print(json.dumps([state, quiet, [run.regret.tolist() for run in runs], before, s
 """
 
 
+@pytest.mark.compiled
 def test_without_numba_everything_runs_and_says_once_what_to_install(tmp_path):
     state, quiet, runs, before, said = json.loads(run(ABSENT, tmp_path / "none").stdout)
     assert before == 0

@@ -181,6 +181,7 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
         return functools.partial(generic, allocates=allocates, inline=inline)
     implementations: dict[type, Callable[..., Any]] = {}
     flags = {default: (allocates or outsider(default), inline)}
+    _kernels.append((default.__name__, default))
 
     # A plain function, not an object with __call__: numba can only look up functions.
     @functools.wraps(default)
