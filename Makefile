@@ -70,7 +70,7 @@ studies: $(VENV)/demo.stamp ## run all studies in examples/ into build/studies (
 
 bench: ## measure speed against peers, NumPy and C, in a venv of its own (about ten minutes; writes docs/benchmarks.md)
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip --disable-pip-version-check --quiet install --editable . scipy mpmath gmpy2
+	$(BENCH)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[fast]' scipy mpmath gmpy2
 	for peer in river mabwiser '--no-deps SMPyBandits'; do \
 	  $(BENCH)/bin/python -m pip --disable-pip-version-check --quiet install $$peer || echo "$$peer: not installed"; done
 	$(BENCH)/bin/python benchmarks/bench.py

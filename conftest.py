@@ -20,6 +20,8 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.rest import DocTestParser
 from sybil.sybil import SybilCollection
 
+os.environ.setdefault("BOTHWORLDS_COMPILE", "wait")  # tests are of compiled code, unless they say otherwise
+
 # A shell that starts the tests in the background has them, and the programs that they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,45 +1,73 @@
-"""Start-up: what importing costs, and the first use of a policy whose kernels are on disk."""
+"""Start-up: what importing costs, the first pull on a new machine, and when machine code takes over."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 
-MEASURE = """
+# Each step is timed in one process, one after the other.
+FIRST = """
 import json, time
-def clock(code, names={}):
+def clock(code):
     start = time.perf_counter(); exec(code, names); return time.perf_counter() - start
 names = {}
-print(json.dumps([clock(code, names) for code in (
+seconds = [clock(code) for code in (
     "import numpy",
     "import bothworlds as bw",
-    "import numba",
-    "from numba.core.registry import cpu_target as t; t.typing_context.refresh(); t.target_context.refresh()",
-    "b = bw.Bandit(5); b.update(b.pull(), loss=0.5)",
-    "b = bw.Bandit(5, bw.UCB1()); b.update(b.pull(), loss=0.5)",
-)]))
+    "b = bw.Bandit(5); pull = b.pull()",
+)]
+bw = names["bw"]
+bandit = bw.Bandit(10, seed=1)
+python, rounds, longest = bandit._act, 0, 0.0
+first = began = time.perf_counter()
+while bandit._act is python:
+    start = time.perf_counter()
+    bandit.update(bandit.pull(), loss=(rounds % 7) / 7)
+    longest = max(longest, time.perf_counter() - start)
+    rounds += 1
+    if rounds == 40:  # nothing goes on beside
+        first = (time.perf_counter() - began) / 40
+changed = time.perf_counter() - began
+began = time.perf_counter()
+for i in range(10_000):
+    bandit.update(bandit.pull(), loss=(i % 7) / 7)
+compiled = (time.perf_counter() - began) / 10_000
+print(json.dumps([*seconds, seconds[1] + seconds[2], 1e6 * first, changed, 1e3 * longest, 1e6 * compiled]))
 """
 STEPS = (
-    "`import numpy`",
-    "`import bothworlds`, after NumPy",
-    "`import numba`, on the first use of any kernel",
-    "numba's own tables, then too",
-    "a first `Bandit`: its kernels from the cache",
-    "a `Bandit` with another policy",
+    "`import numpy`, seconds",
+    "`import bothworlds`, after NumPy, seconds",
+    "`Bandit(5).pull()`, seconds",
+    "**`import bothworlds; Bandit(5).pull()` over NumPy, seconds**",
+    "a round of 10 arms as Python, µs",
+    "until machine code takes over, playing without a pause, seconds",
+    "the longest round until then, ms",
+    "a round as machine code, µs",
 )
-REPEATS = 7
+REPEATS = 5
+
+
+def once(folder: str) -> list[float]:
+    """The measures, in a new process with this cache."""
+    env = os.environ | {"BOTHWORLDS_CACHE_DIR": folder}
+    env.pop("BOTHWORLDS_COMPILE", None)
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=env)
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def startup_table() -> list[str]:
-    def once() -> list[float]:
-        done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)  # type: ignore[no-any-return]
-
-    once()  # fills the cache
-    best = [min(times) for times in zip(*(once() for _ in range(REPEATS)), strict=True)]
-    lines = ["| step, in a new process | seconds |", "|---|---|"]
-    return lines + [f"| {step} | {seconds:.3f} |" for step, seconds in zip(STEPS, best, strict=True)]
+    empty, full = [], []
+    for _ in range(REPEATS):
+        with tempfile.TemporaryDirectory() as folder:
+            empty.append(once(folder))
+            full.append(once(folder))
+    lines = ["| step, in a new process | empty cache | machine code on disk |", "|---|---|---|"]
+    for step, *times in zip(STEPS, zip(*empty, strict=True), zip(*full, strict=True), strict=True):
+        lines.append(f"| {step} | {min(times[0]):.3g} | {min(times[1]):.3g} |")
+    return lines
 
 
 if __name__ == "__main__":

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from bothworlds.simplex import divergence
 from bothworlds.theory.accounting import ledger
 
 
-def quietly(function):
-    """As compiled code computes: an overflow is infinity, not a warning."""
-
-    def run(*args):
-        with np.errstate(all="ignore"):
-            return function(*args)
-
-    return run
-
-
 @pytest.fixture
 def interpreted(monkeypatch):
     """Run the kernels of accounts as plain Python."""
     for kernel in (ledger.keep_ledger, divergence._divergences, divergence._profile):
-        monkeypatch.setitem(kernel.__dict__, "compiled", quietly(kernel.py_func))
+        monkeypatch.setitem(kernel.__dict__, "compiled", kernel.python)

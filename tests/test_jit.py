@@ -218,6 +218,34 @@ def test_cache_directory_falls_back_when_home_is_not_writable(tmp_path, monkeypa
         _jit.cache_directory()
 
 
+READ_ONLY = """
+import tempfile
+from bothworlds import _jit
+tempfile.tempdir = ELSEWHERE
+can_write = _jit._can_write
+_jit._can_write = lambda path: str(path).startswith(ELSEWHERE) and can_write(path)
+"""
+
+
+@pytest.mark.compiled
+def test_a_cache_that_cannot_be_written_to_is_read_and_what_it_lacks_is_kept_elsewhere(tmp_path):
+    """An image is made by root and run by somebody else."""
+    path, cache, elsewhere = [str(SOURCE.parent)], tmp_path / "cache", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run(
+        USER_PROBE.replace("from stubborn import Stubborn\n", "").replace("Stubborn()", "bw.UCB1()"),
+        path,
+        cache,
+    )
+    files = sorted(cache.rglob("*"))
+    probe = READ_ONLY.replace("ELSEWHERE", repr(str(elsewhere))) + TWO_KERNELS
+    probe = probe.replace("bw.EpsilonGreedy()", "bw.UCB1()")
+    arms, hits = run(probe, path, cache)
+    assert hits == 1  # that of UCB1
+    assert run(probe, path, cache) == [arms, 2]
+    assert sorted(cache.rglob("*")) == files
+
+
 def test_default_cache_directory_is_the_users(tmp_path, monkeypatch):
     monkeypatch.delenv("BOTHWORLDS_CACHE_DIR", raising=False)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)

@@ -13,6 +13,7 @@ from numba.core import caching, cgutils, codegen, compiler, imputils, types
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.typing import templates
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from bothworlds import _jit, _numba
 from bothworlds._jit import entry
@@ -21,11 +22,15 @@ from bothworlds._simd import add_up, fill, load
 ROOT = Path(__file__).parents[1]
 
 
-def test_numba_has_an_upper_bound_and_this_is_below_it():
+def test_numba_is_an_extra_with_bounds_and_this_is_between_them():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (bound,) = [r for r in map(Requirement, project["dependencies"]) if r.name == "numba"]
-    assert any(part.operator == "<" for part in bound.specifier)
+    assert [Requirement(line).name for line in project["dependencies"]] == ["numpy"]
+    (bound,) = map(Requirement, project["optional-dependencies"]["fast"])
+    assert bound.name == "numba"
     assert bound.specifier.contains(version("numba"))
+    first, beyond = (".".join(map(str, numbers)) for numbers in _numba.VERSIONS)
+    assert bound.specifier == SpecifierSet(f">={first},<{beyond}")
+    assert "bothworlds[fast]" in project["optional-dependencies"]["lab"]
 
 
 def test_only_one_file_touches_numba():

@@ -11,8 +11,8 @@ Three decorators; ``_numba.py`` is what touches numba, and docs/kernels.md expla
     a kernel called from Python: compiled on its first call for each combination of argument types, then
     read from disk by later processes. ``entry.py_func`` is the plain Python function.
 
-All three leave ordinary Python functions behind, so importing the package does not import numba, and
-with ``NUMBA_DISABLE_JIT=1`` everything runs as Python (that is how coverage is measured).
+All three leave ordinary Python functions behind, so importing the package does not import numba. Without it,
+and with ``NUMBA_DISABLE_JIT=1``, everything runs as Python (that is how coverage is measured).
 
 No ``fastmath`` anywhere: it reorders sums, and a reordered sum is another trajectory. The numpy error
 model is needed for loops with a division to vectorize.
@@ -28,12 +28,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import os
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +63,63 @@ _kernels: list[tuple[str, Callable[..., Any]]] = []
 _lock = threading.RLock()
 
 
+# --- the compiler, if there is one ----------------------------------------------------------------------
+
+
+class _Compiler(NamedTuple):
+    """``_numba``, or None where kernels run as Python, and why, unless that was asked for."""
+
+    module: Any
+    why_not: str
+
+
+@functools.cache
+def can_compile() -> bool:
+    """Is numba there, and not told to do nothing? Looks, and imports nothing."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and bool(importlib.util.find_spec("numba"))
+
+
+@functools.cache
+def _find_compiler() -> _Compiler:
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return _Compiler(None, "")
+    if not can_compile():
+        return _Compiler(None, "numba is not installed")
+    try:
+        from bothworlds import _numba  # noqa: PLC0415 - 0.4 s, and only needed to compile
+    except ImportError as error:  # a version that we do not know, or one that does not fit NumPy
+        return _Compiler(None, f"numba cannot be used ({error})")
+    return _Compiler(None if _numba.interpreted() else _numba, "")
+
+
+def compiler() -> Any:
+    """``_numba``, which imports numba; None where kernels run as Python."""
+    return _find_compiler().module
+
+
+def why_no_compiler() -> str:
+    """Why kernels run as Python; empty where that was asked for."""
+    return _find_compiler().why_not
+
+
+@functools.cache
+def advise_numba() -> None:
+    """Where speed matters: say once that kernels run as Python for want of numba, and what to install."""
+    reason = why_no_compiler()
+    if reason:
+        warnings.warn(
+            f"{reason}, so this runs as plain Python, some hundred times slower: "
+            "pip install 'bothworlds[fast]'",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+# --- the decorators -------------------------------------------------------------------------------------
+
+
 def outsider(function: Callable[..., Any]) -> bool:
-    return _PACKAGE not in Path(function.__code__.co_filename).parents
+    return not function.__code__.co_filename.startswith(f"{_PACKAGE}{os.sep}")
 
 
 @overload
@@ -124,6 +181,7 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
         return functools.partial(generic, allocates=allocates, inline=inline)
     implementations: dict[type, Callable[..., Any]] = {}
     flags = {default: (allocates or outsider(default), inline)}
+    _kernels.append((default.__name__, default))
 
     # A plain function, not an object with __call__: numba can only look up functions.
     @functools.wraps(default)
@@ -192,15 +250,13 @@ def _choose_copy(values: Any, out: Any) -> Callable[..., None]:
 _pending.append((copy_state, _choose_copy, {"_nrt": False, "forceinline": False}))
 
 
-def _introduce() -> None:
+def _introduce(numba: Any) -> None:
     """Tell numba of the kernels that were written since the last time."""
-    from bothworlds import _numba  # noqa: PLC0415 - 0.4 s, and only needed to compile
-
     with _lock:
-        while _introductions and not _numba.interpreted():
+        while _introductions:
             _introductions.pop()()
-        while _pending and not _numba.interpreted():
-            _numba.offer(*_pending.pop())
+        while _pending:
+            numba.offer(*_pending.pop())
 
 
 class entry(Generic[P, R]):
@@ -211,45 +267,52 @@ class entry(Generic[P, R]):
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        dispatcher = self.compiled
+        numba = compiler()
+        if numba is None:
+            return self.python(*args, **kwargs)
         if _pending:
-            _introduce()
-        with _explained(self.py_func):
-            return dispatcher(*args, **kwargs)
+            _introduce(numba)
+        with _explained(numba, self.py_func):
+            return self.compiled(*args, **kwargs)
+
+    @functools.cached_property
+    def python(self) -> Callable[P, R]:
+        """The kernel as Python, which like machine code goes through infinities without a word."""
+        return np.errstate(all="ignore")(self.py_func)
 
     @functools.cached_property
     def compiled(self) -> Callable[P, R]:
-        """The dispatcher, which compiles itself for new types of arguments."""
-        from bothworlds import _numba  # noqa: PLC0415
-
-        if _numba.interpreted():
-            return self.py_func
-        with _lock:
-            made: Callable[P, R] = _numba.dispatcher(self.py_func, allocates=outsider(self.py_func))
+        """The dispatcher, which compiles itself for new types of arguments; Python where nothing compiles."""
+        numba = compiler()
+        if numba is None:
+            return self.python
+        with _lock:  # threads that come at once share one
+            if "compiled" not in self.__dict__:
+                self.__dict__["compiled"] = numba.dispatcher(self.py_func, allocates=outsider(self.py_func))
+            made: Callable[P, R] = self.__dict__["compiled"]
             return made
 
     def bind(self, *args: P.args, **kwargs: P.kwargs) -> Callable[P, R]:
-        """The machine code for arguments of exactly these types.
+        """The machine code for arguments of exactly these types; Python where nothing compiles.
 
         A call through the dispatcher spends about 5 µs on finding out the types of nested tuples; a caller
         whose types never change can do without. Compiles, but does not run, the kernel.
         """
-        from bothworlds import _numba  # noqa: PLC0415
-
-        if _numba.interpreted():
-            return self.py_func
+        numba = compiler()
+        if numba is None:
+            return self.python
         signature = self.signature(*args)
-        with _explained(self.py_func):
-            return _numba.machine_code(self.compiled, signature)
+        with _explained(numba, self.py_func):
+            code: Callable[P, R] = numba.machine_code(self.compiled, signature)
+            return code
 
     def signature(self, *args: Any) -> tuple[Any, ...]:
         """What decides which machine code is used; empty where nothing is compiled."""
-        from bothworlds import _numba  # noqa: PLC0415
-
-        if _numba.interpreted():
+        numba = compiler()
+        if numba is None:
             return ()
-        _introduce()
-        return tuple(_numba.type_of(value) for value in args)
+        _introduce(numba)
+        return tuple(numba.type_of(value) for value in args)
 
     def is_ready(self, signature: tuple[Any, ...]) -> bool:
         """Is there machine code for this signature, in memory or on disk?"""
@@ -266,26 +329,24 @@ class entry(Generic[P, R]):
 
 def arrays_alive() -> int:
     """How many arrays compiled code has allocated and not freed."""
-    from bothworlds import _numba  # noqa: PLC0415
-
-    return _numba.arrays_alive()
+    numba = compiler()
+    return 0 if numba is None else numba.arrays_alive()
 
 
 # --- errors of the compiler, in words -------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def _explained(function: Callable[..., Any]) -> Iterator[None]:
+def _explained(numba: Any, function: Callable[..., Any]) -> Iterator[None]:
     """Name the kernel that cannot be compiled, and the fix where it is known, in place of numba's pages."""
-    from bothworlds import _numba  # noqa: PLC0415
-
     try:
         yield
-    except _numba.CompilerError as error:
-        places = _numba.places_of(error)
+    except numba.CompilerError as error:
+        places = numba.places_of(error)
         known = [(kernel, place) for place in places for kernel in [_kernel_at(place)] if kernel]
         kernel, place = known[0] if known else (function.__name__, ("", 0))
-        raise KernelError(kernel, *_numba.diagnose(error), place) from error
+        problem, fix = numba.diagnose(error)
+        raise KernelError(kernel, problem, fix, place) from error
 
 
 def _kernel_at(place: tuple[str, int]) -> str | None:
@@ -302,7 +363,7 @@ def _kernel_at(place: tuple[str, int]) -> str | None:
 # --- where compiled kernels are kept --------------------------------------------------------------------
 
 # what only calls the kernels, or shows how far they are: edits change no number
-WITHOUT_KERNELS = ("experiments", "report", "cli.py", "_progress.py")
+WITHOUT_KERNELS = ("experiments", "report", "cli.py", "_changeover.py", "_progress.py")
 
 
 def hash_of(paths: list[Path], root: Path | None = None) -> str:
@@ -322,21 +383,36 @@ def source_hash() -> str:
     return hash_of(files, _PACKAGE)
 
 
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: ``$BOTHWORLDS_CACHE_DIR`` or the user's cache, by source hash."""
+def cache_directories() -> list[Path]:
+    """Where compiled kernels are looked for: ``$BOTHWORLDS_CACHE_DIR`` or the user's cache, by source hash.
+
+    The second place is for those who cannot write to the first.
+    """
     root = os.environ.get("BOTHWORLDS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     if not root:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         root = os.path.join(base, "bothworlds")
-    for candidate in (Path(root), Path(tempfile.gettempdir()) / f"bothworlds-{_user()}"):
-        path = candidate / source_hash()
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=path).close()
-        except OSError:
-            continue  # a read-only home: the next place
-        return path
-    raise OSError(f"no writable folder for compiled kernels; set BOTHWORLDS_CACHE_DIR (tried {root})")
+    second = Path(tempfile.gettempdir()) / f"bothworlds-{_user()}"
+    return [place / source_hash() for place in (Path(root), second)]
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels are kept: the first of these that can be written to."""
+    places = cache_directories()
+    for path in places:
+        if _can_write(path):
+            return path
+    tried = places[0].parent
+    raise OSError(f"no writable folder for compiled kernels; set BOTHWORLDS_CACHE_DIR (tried {tried})")
+
+
+def _can_write(path: Path) -> bool:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return True
 
 
 def _user() -> str:

@@ -1,8 +1,8 @@
 """All that touches numba itself, which is imported with this file: at the first kernel that is compiled.
 
 Much of it is not numba's public interface: the disk cache, the type of a SIMD block and how its operations
-become LLVM instructions. So numba has an upper bound in pyproject.toml, and ``tests/test_numba.py`` says what
-has changed when it is raised.
+become LLVM instructions. So numba has bounds, here and in pyproject.toml, and ``tests/test_numba.py`` says
+what has changed when they are raised.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ from numba.extending import intrinsic, lower_builtin, models, overload, register
 from bothworlds import _jit, _simd
 from bothworlds._lock import exclusive
 from bothworlds._simd import LANES, MANTISSA, ONE, ROOT_HALF
+
+VERSIONS = (0, 68), (0, 69)  # from the first on, and below the second
+if not VERSIONS[0] <= numba.version_info.short < VERSIONS[1]:
+    raise ImportError(f"version {numba.__version__} is installed, of which bothworlds knows nothing")
 
 # Always with "_nrt", the reference counts: a callee that does not say would inherit its caller's.
 FLAGS: dict[str, Any] = {"error_model": "numpy"}
@@ -186,35 +190,37 @@ def disk_cache(function: Callable[..., Any]) -> Any:
         def __init__(self) -> None:
             self.caches: dict[Path, Any] = {}
 
-        def choose(self, signature: Any) -> Any:
+        def choose(self, signature: Any, places: list[Path]) -> list[Any]:
+            """The caches for this signature in these places."""
             kinds = {kind for argument in signature for kind in _classes(argument)}
             files = {path for kind in kinds for path in _jit.outside.get(kind, ())}
             if not all(path.is_file() for path in files):
-                return None  # typed at a prompt: nothing to compare with next time
-            folder = _jit.cache_directory() / _jit.hash_of(sorted(files)) if files else _jit.cache_directory()
-            if folder not in self.caches:
-                self.caches[folder] = cache_in(folder)
-            return self.caches[folder]
+                return []  # typed at a prompt: nothing to compare with next time
+            folders = [place / _jit.hash_of(sorted(files)) if files else place for place in places]
+            for folder in folders:
+                if folder not in self.caches:
+                    self.caches[folder] = cache_in(folder)
+            return [self.caches[folder] for folder in folders]
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            cache = self.choose(sig)
-            try:
-                found = None if cache is None else cache.load_overload(sig, target_context)
-            except (ImportError, AttributeError):
-                return None  # the same file under another module name
-            # machine code for other types would read memory that is not there
-            return found if found is None or tuple(found.signature.args) == tuple(sig) else None
+            for cache in self.choose(sig, _jit.cache_directories()):
+                try:
+                    found = cache.load_overload(sig, target_context)
+                except (ImportError, AttributeError):
+                    continue  # the same file under another module name
+                # machine code for other types would read memory that is not there
+                if found is not None and tuple(found.signature.args) == tuple(sig):
+                    return found
+            return None
 
         def has(self, sig: Any, target_context: Any) -> bool:
-            cache = self.choose(sig)
-            if cache is None:
-                return False
-            key = cache._index_key(sig, target_context.codegen())
-            return key in cache._cache_file._load_index()
+            return any(
+                cache._index_key(sig, target_context.codegen()) in cache._cache_file._load_index()
+                for cache in self.choose(sig, _jit.cache_directories())
+            )
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            cache = self.choose(sig)
-            if cache is not None:
+            for cache in self.choose(sig, [_jit.cache_directory()]):
                 # numba numbers its files by an index that it reads, then writes: two processes that compile
                 # different kernels at the same time could give both the same number
                 folder = Path(cache.cache_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
@@ -24,14 +25,15 @@ class Progress:
     enabled:
         Whether anything is shown; by default only on a terminal.
     lines:
-        Whether to write lines in place of a bar where stderr is not a terminal.
+        Whether to write lines in place of a bar where stderr is not a terminal; also on one without ``rich``.
     """
 
     def __init__(self, title: str, total: float, *, enabled: bool | None = None, lines: bool = False) -> None:
         terminal = sys.stderr.isatty()
+        drawn = terminal and find_spec("rich") is not None
         self._title, self._total, self._done = title, total, 0.0
         self._enabled = terminal if enabled is None else enabled
-        self._lines = lines and not terminal
+        self._lines = (lines or terminal) and not drawn
         self._began = self._last_line = time.monotonic()
         self._lock = threading.Lock()
         self._bar: Any = None

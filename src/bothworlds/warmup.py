@@ -16,8 +16,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from bothworlds import policies as policy_table
+from bothworlds._jit import cache_directory
+from bothworlds._lock import exclusive
 from bothworlds._progress import Progress
 from bothworlds.bandit import Bandit
 from bothworlds.environments import Bernoulli, Environment
@@ -52,10 +55,19 @@ def _sizes(policy: Policy) -> list[int]:
     return sorted(kinds.values())
 
 
-def _use(policy: Policy, n_arms: int) -> None:
-    bandit = Bandit(n_arms, policy, horizon=max(2, n_arms))
-    bandit.update(bandit.pull(), loss=0.5)
-    assert len(bandit.probabilities) == n_arms
+def _use(policy: Policy, n_arms: int, horizon: int | None, *, restricted: bool = False) -> None:
+    bandit = Bandit(n_arms, policy, horizon=horizon)
+    kernels = bandit._restricted_kernels(bandit._among()) if restricted else bandit._kernels()
+    for entry, arguments in kernels.values():
+        entry.bind(*arguments)
+
+
+def compile_bandit(
+    policy: dict[str, Any], n_arms: int, horizon: int | None, *, restricted: bool = False
+) -> None:
+    """What the process does that a bandit starts (see ``_changeover``): one at a time on a machine."""
+    with exclusive(cache_directory() / "compiling"):
+        _use(policy_table.from_dict(policy), n_arms, horizon, restricted=restricted)
 
 
 def _play(policy: Policy, environment: Environment) -> None:
@@ -70,7 +82,7 @@ def _tasks(
     for policy in policies:
         for n_arms in _sizes(policy):
             many = " and many arms" if n_arms >= MANY_ARMS else ""
-            tasks[f"Bandit with {policy!r}{many}"] = partial(_use, policy, n_arms)
+            tasks[f"Bandit with {policy!r}{many}"] = partial(_use, policy, n_arms, max(2, n_arms))
             if given is None:
                 tasks[f"{policy!r} in Bernoulli{many}"] = partial(
                     _play, policy, Bernoulli(n_arms=n_arms, gap=0.1)

@@ -168,7 +168,7 @@ def test_what_a_fast_step_cannot_confirm_goes_to_the_general_solver():
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("name", FAST)
 def test_hostile_histories_are_exact(name, history, n_arms):
-    rounds = 20 if audit.compiled is audit.py_func else 400_000 // (20 + n_arms)
+    rounds = 20 if audit.compiled is audit.python else 400_000 // (20 + n_arms)
     (total, kept, defect, difference), _ = audited(FAST[name][0], n_arms, history, rounds)
     assert total < 1e-13
     assert kept < 1e-14

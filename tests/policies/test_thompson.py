@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,7 +12,7 @@ from scipy import stats
 import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.policies.base import init, pull_once, update_once
-from bothworlds.policies.beta import NODES, WEIGHTS, probability_of_smallest
+from bothworlds.policies.beta import NODES, WEIGHTS, log_gamma, probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
 from bothworlds.variates import sample_beta
 from oracle import stochastic as oracle
@@ -248,3 +249,10 @@ def test_a_fractional_loss_has_the_same_law_in_every_round_and_replication():
     observed = np.bincount(counts, minlength=rounds + 1)
     observed, expected = (np.append(x[inside], x[~inside].sum()) for x in (observed.astype(float), expected))
     assert stats.chisquare(observed, expected).pvalue > 1e-3
+
+
+def test_log_gamma_is_that_of_50_digits():
+    points = [1.0, 1.0 + 1e-9, 1.5, 2.0, 2.0 - 1e-9, 3.7, 9.999, 10.0, 10.001, 33.3, 1e3, 1e6, 1e9]
+    with mp.workdps(50):
+        exact = [float(mp.loggamma(mp.mpf(x))) for x in points]
+    assert [log_gamma(x) for x in points] == pytest.approx(exact, rel=1e-14, abs=2e-14)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from bothworlds.bandit.pull import Label, label_of, labels_of
 from bothworlds.errors import InvalidArgumentError
 
 
-class Restricted(NamedTuple):
-    """The kernels for draws among some arms, and the room they need."""
+class Restricted:
+    """The kernels for draws among some arms, and the room they need: for a state and a distribution."""
 
-    act: Callable[..., Any]
-    learn: Callable[..., Any]
-    before: Any
-    p: FloatArray
+    act: Callable[..., tuple[int, float, float]]
+    learn: Callable[..., int]
+    read: Callable[..., None]
+
+    def __init__(self, n_arms: int, before: Any) -> None:
+        self.p = np.empty(n_arms)
+        self.before = before
 
 
 class Roster:

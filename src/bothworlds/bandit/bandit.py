@@ -7,14 +7,14 @@ import html
 import math
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
 from typing import Any, Literal, Never
 
 import numpy as np
 
-from bothworlds import _check, policies, rng, statefile
+from bothworlds import _changeover, _check, policies, rng, statefile
 from bothworlds._jit import FloatArray
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural
@@ -99,6 +99,9 @@ class Bandit:
 
     Notes
     -----
+    A bandit starts at once, as plain Python, and changes over to machine code when it is there, with the same
+    bits (see :doc:`kernels`).
+
     Feedback may be late, out of order, or never come. Each pull keeps the probability it was drawn with and
     may be updated once. A bandit learns only from updates: two pulls in a row without feedback are two
     draws from the same distribution. All methods may be called from several threads.
@@ -124,6 +127,11 @@ class Bandit:
     {'blue': 0.288, 'green': 0.425, 'red': 0.288}
     """
 
+    # kernels, as Python or as machine code (see _changeover)
+    _act: Callable[..., tuple[int, int, float, float, float]]
+    _learn: Callable[..., int]
+    _read: Callable[..., None]
+
     def __init__(
         self,
         arms: int | Sequence[Label],
@@ -143,8 +151,7 @@ class Bandit:
         self._arms = labels_of(arms)
         self._policy = LightBarrier() if policy is None else require_policy(policy)
         self._shares = Shares.of(floor, fixed, self._arms, self._policy)
-        n_played = len(self._arms if self._shares is None else self._shares.free)
-        self._params = self._policy.resolve(n_played, horizon)
+        self._params = self._policy.resolve(self._n_played, horizon)
         self._horizon = None if horizon is None else int(horizon)
         self._range = Range.of(low, high, clip)
         self._wait = Wait.of(wait)
@@ -185,9 +192,29 @@ class Bandit:
         draws = self._policy.draws
         self._uniforms = np.empty(draws if self._shares is None else draws + 1)
         self._own = self._uniforms[:draws]  # the policy's
-        self._act = pull_once.bind(self._params, self._state, self._own, 0)
-        self._learn = update_once.bind(self._params, self._state, 0, 0.0, 1.0, 0.0)
         self._restricted: Restricted | None = None  # made when it is first needed
+        _changeover.start(self, self._kernels(), n_arms=self._n_played, recipe=self._recipe)
+
+    @property
+    def _n_played(self) -> int:
+        """The number of arms that the policy plays."""
+        return len(self._arms if self._shares is None else self._shares.free)
+
+    def _kernels(self) -> _changeover.Kernels:
+        """The attributes that are kernels, Python or machine code, with arguments of the right types."""
+        return {
+            "_act": (pull_once, (self._params, self._state, self._own, 0)),
+            "_learn": (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
+            "_read": (read_distribution, (self._params, self._state, np.empty(self._n_played))),
+        }
+
+    def _recipe(self) -> dict[str, Any]:
+        """For another process that compiles these kernels."""
+        return {
+            "policy": policies.to_dict(self._policy),
+            "n_arms": self._n_played,
+            "horizon": self._horizon,
+        }
 
     def _begin_life(self) -> None:
         """From now on pulls have ids that no twin gives out, nor this bandit before."""
@@ -537,14 +564,21 @@ class Bandit:
     def _among(self) -> Restricted:
         """What is needed where not all arms are awake."""
         if self._restricted is None:
-            p, before = np.empty(len(self._arms)), statefile.copy_state(self._state)
-            self._restricted = Restricted(
-                pull_among.bind(self._params, self._state, self._own, 0, p, p),
-                update_among.bind(self._params, self._state, before, 0, 0.0, 1.0, 0.0, p),
-                before,
-                p,
+            self._restricted = made = Restricted(len(self._arms), statefile.copy_state(self._state))
+            recipe = self._recipe() | {"restricted": True}
+            _changeover.start(
+                made, self._restricted_kernels(made), n_arms=self._n_played, recipe=lambda: recipe
             )
         return self._restricted
+
+    def _restricted_kernels(self, made: Restricted) -> _changeover.Kernels:
+        """The attributes of :class:`Restricted` that are kernels."""
+        params, state, p = self._params, self._state, made.p
+        return {
+            "act": (pull_among, (params, state, self._own, 0, p, p)),
+            "learn": (update_among, (params, state, made.before, 0, 0.0, 1.0, 0.0, p)),
+            "read": (read_among, (params, state, p, p)),
+        }
 
     def _asleep_at(self, number: int) -> list[int]:
         """The numbers of the arms that were asleep at an open pull."""
@@ -612,11 +646,11 @@ class Bandit:
         return p if self._shares is None else self._shares.distribution(p)
 
     def _policy_distribution(self) -> list[float]:
-        out = np.empty(len(self._arms if self._shares is None else self._shares.free))
+        out = np.empty(self._n_played)
         if self._roster.awake is None:
-            read_distribution(self._params, self._state, out)
+            self._read(self._params, self._state, out)
         else:
-            read_among(self._params, self._state, self._roster.awake, out)
+            self._among().read(self._params, self._state, self._roster.awake, out)
         return out.tolist()
 
     @property
@@ -856,7 +890,7 @@ class Bandit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            private = {"_lock", "_forks", "_life", "_uniforms", "_own", "_act", "_learn", "_restricted"}
+            private = {"_lock", "_forks", "_life", "_uniforms", "_own", "_restricted", *self._kernels()}
             kept = {name: value for name, value in self.__dict__.items() if name not in private}
             # copies, so that a pickle taken while another thread plays is one moment, not two
             return kept | {

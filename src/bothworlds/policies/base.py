@@ -382,7 +382,7 @@ def pull_once(
     """One draw: the arm that is played, the arm that is shown, their probabilities, and the memo."""
     before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
     arm, shown, weight, memo = pull(params, state, uniforms)
-    return arm, shown, probability_of(params, state, arm), weight, memo
+    return int(arm), int(shown), float(probability_of(params, state, arm)), float(weight), float(memo)
 
 
 @entry
@@ -410,7 +410,7 @@ def pull_among(
     """One draw among the arms that are awake: the arm, its probability, and the memo."""
     before_draw(params, state, outstanding, awake)
     arm, probability = act_among(params, state, uniforms, awake, p)
-    return arm, probability, memo_of(params, state, arm, uniforms)
+    return int(arm), float(probability), float(memo_of(params, state, arm, uniforms))
 
 
 @entry

@@ -84,7 +84,7 @@ def has_changed(
                 return False
             new = min(1.0, s_new / n_new)  # fractional losses add up with rounding errors
             old = min(1.0, max(0.0, (total - s_new) / n_old))
-            if n_old * n_new / count * (new - old) ** 2 > bound:
+            if n_old * n_new / count * ((new - old) * (new - old)) > bound:
                 ratio = n_old * negentropy(old) + n_new * negentropy(new) - count * negentropy(mean)
                 if ratio > threshold:
                     return True

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check, rng
-from bothworlds._jit import FloatArray, IntArray, entry
+from bothworlds._jit import FloatArray, IntArray, advise_numba, entry
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import (
     Policy,
@@ -25,6 +25,8 @@ from bothworlds.policies.base import (
 )
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simulation.trace import Trace
+
+LONG = 100_000  # rounds times arms: seconds, as plain Python
 
 _DONE = 0
 _IMPOSSIBLE = 1
@@ -111,6 +113,8 @@ def replay(
         "losses", losses, size=arm_array.size, at_least=0.0, at_most=1.0, fix="rescale losses to [0, 1]"
     )
     n = arm_array.size
+    if n * n_arms >= LONG:
+        advise_numba()
     if horizon is not None and n > horizon:
         raise InvalidArgumentError("horizon", horizon, f"at least the {n} rounds of the history")
     p, rates, estimates = (np.empty((n + 1, n_arms)) for _ in range(3))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
-from bothworlds._jit import IntArray
+from bothworlds._jit import IntArray, advise_numba
 from bothworlds._progress import Progress
 from bothworlds._words import short
 from bothworlds.environments import Environment
@@ -93,6 +93,7 @@ def simulate(
     True
     """
     require_environment(environment)
+    advise_numba()
     labeled = _label(policies)
     horizon = _check.integer("horizon", horizon, at_least=1)
     numbers = _numbers(replications)

@@ -393,7 +393,7 @@ def _(rate: ErrorWeightedParameters, state: FTRLState) -> None:
 
 @note_error.register(ErrorWeightedParameters, inline=True)
 def _(rate: ErrorWeightedParameters, state: FTRLState, arm: int, error: float) -> None:
-    state.scalars[ERRORS] += error**2
+    state.scalars[ERRORS] += error * error
 
 
 @advance_rates.register(ErrorWeightedParameters, inline=True)
@@ -549,7 +549,8 @@ def _(rate: HalvingRateParameters, state: FTRLState) -> None:
 def _(rate: HalvingRateParameters, state: FTRLState, arm: int, error: float) -> None:
     for i in range(state.p.size):
         deviation = (1.0 if i == arm else 0.0) - state.p[i]
-        state.sums[i] += (error * deviation) ** 2
+        moved = error * deviation
+        state.sums[i] += moved * moved
 
 
 @advance_rates.register(HalvingRateParameters)
@@ -557,7 +558,7 @@ def _(rate: HalvingRateParameters, state: FTRLState) -> float:
     variance = 0.0
     for i in range(state.p.size):
         variance += state.sums[i]
-    if variance >= rate.limit * state.rates[0] ** 2:
+    if variance >= rate.limit * (state.rates[0] * state.rates[0]):
         return float(state.scalars[HORIZON])
     return CONTINUE
 

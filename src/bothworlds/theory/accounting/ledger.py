@@ -86,13 +86,14 @@ def _(rate: PaperRateParameters, state: FTRLState, out: FloatArray) -> float:
     horizon = state.scalars[HORIZON]
     out[:] = 0.0
     accumulate(1.0 - 2.0 * rate.alpha, 1.0 / horizon, state.p, out)
-    return coefficient(rate, horizon) ** 2
+    root = coefficient(rate, horizon)
+    return root * root
 
 
 @rate_increments.register(CommonRateParameters)
 def _(rate: CommonRateParameters, state: FTRLState, out: FloatArray) -> float:
     out[:] = 1.0
-    return rate.theta**2 if rate.growing else 0.0
+    return rate.theta * rate.theta if rate.growing else 0.0
 
 
 @generic
