@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare clean
+.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare tournament clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ constants: $(VENV)/dev.stamp ## measure what the choice of constants costs (the 
 
 compare: $(VENV)/dev.stamp ## every policy in four worlds (the table in the docs; some ten minutes)
 	$(BIN)/python benchmarks/compare.py
+
+tournament: $(VENV)/dev.stamp ## the policies that could be the default, in 66 worlds (about forty minutes; writes docs/tournament.md)
+	$(BIN)/python benchmarks/tournament.py --out docs/tournament.md
 
 clean: ## remove .venv, build and caches
 	rm -rf $(VENV) $(BENCH) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

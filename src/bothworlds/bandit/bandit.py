@@ -50,7 +50,6 @@ from bothworlds.policies.base import (
     update_among,
     update_once,
 )
-from bothworlds.policies.ftrl.aliases import LightBarrier
 from bothworlds.simplex.kernel import FAILED
 
 SHOWN_ARMS = 20
@@ -70,7 +69,7 @@ class Bandit:
         say), or tuples of those. NumPy's strings and numbers become Python's.
     policy:
         Any policy, or the name of one with its usual settings (``"thompson"``; ``bw.policies.names()`` lists
-        them); None is :class:`LightBarrier`, the recommended one.
+        them); None is the default, ``Watched(InsuredSampler())``: see :doc:`default`.
     horizon:
         How many pulls there will be, if known; None if not. Pulling on beyond it is allowed, but what a
         policy promises then ends at the horizon.
@@ -122,9 +121,9 @@ class Bandit:
     >>> pull = bandit.pull()
     >>> pull
     Pull(round=1, arm='green', observe='green', probability=0.3333)
-    >>> bandit.update(pull, reward=1.0)
+    >>> bandit.update(pull, reward=0.0)
     >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
-    {'blue': 0.288, 'green': 0.425, 'red': 0.288}
+    {'blue': 0.391, 'green': 0.219, 'red': 0.391}
     """
 
     # kernels, as Python or as machine code (see _changeover)
@@ -149,7 +148,7 @@ class Bandit:
         fixed: Mapping[Label, float] | None = None,
     ) -> None:
         self._arms = labels_of(arms)
-        self._policy = LightBarrier() if policy is None else require_policy(policy)
+        self._policy = policies.DEFAULT if policy is None else require_policy(policy)
         self._shares = Shares.of(floor, fixed, self._arms, self._policy)
         self._params = self._policy.resolve(self._n_played, horizon)
         self._horizon = None if horizon is None else int(horizon)
@@ -257,7 +256,7 @@ class Bandit:
         >>> bw.Bandit(["blue", "green", "red"], seed=7).pull(key="ann").arm
         'red'
         >>> bandit.pull(among=["blue", "red"])
-        Pull(round=4, arm='red', observe='red', probability=0.5)
+        Pull(round=4, arm='blue', observe='blue', probability=0.5)
         """
         opened = self._open
         with self._lock:

@@ -48,6 +48,10 @@ def names() -> list[str]:
     return sorted(REGISTRY)
 
 
+DEFAULT: Policy = Watched(InsuredSampler())
+"""What a bandit plays that is not told what to play; docs/default.md says why."""
+
+
 def get(name: str) -> type[Policy]:
     """The policy class of this name; an unknown name is answered with the closest one."""
     return REGISTRY[_check.known("policy", name, REGISTRY)]

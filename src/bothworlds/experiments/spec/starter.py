@@ -23,7 +23,11 @@ seed = 1                  # the same seed gives the same numbers, to the bit, on
 # --- policies: `bothworlds policies` lists them all -------------------------------------------------------
 
 [[policy]]
-kind = "light-barrier"    # the recommended one
+kind = "watched"          # the default of a Bandit: a watch over ...
+policy = "insured-sampler"
+
+[[policy]]
+kind = "light-barrier"
 
 [[policy]]
 kind = "ftrl"             # the algorithm of the paper, with one of its regularizers

@@ -38,7 +38,7 @@ from bothworlds.simplex.regularizers import (
 
 @dataclass(frozen=True, repr=False)
 class LightBarrier(Alias, name="light-barrier"):
-    """The default policy: the paper's log-barrier algorithm made light.
+    """The paper's log-barrier algorithm made light.
 
     It is Algorithm 1 with the log-barrier (α = 0), C = ½ and θ = ¾/√(log T), and two changes:
 
