@@ -34,6 +34,14 @@ ORACLES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _as_python(request, monkeypatch):
+    """Kernels for some of the arms take seconds to compile, for every policy; with ``compiled`` they are."""
+    if "compiled" not in request.keywords:
+        monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+
+
+@pytest.mark.compiled
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
 @pytest.mark.parametrize("name", ORACLES)
 def test_round_by_round(name, late):
@@ -117,6 +125,19 @@ def test_copies_continue_the_same_run(policy):
             each.update(each.pull(among=[1, "new", "newer"] if t % 2 else None), loss=(t % 5) / 5)
     for twin in twins:
         assert known(twin) == known(bandit)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("policy", [bw.policies.DEFAULT, bw.Ito21(), bw.Thompson(), bw.UCB1()], ids=repr)
+def test_compiled_they_have_the_same_bits(policy, monkeypatch):
+    played = []
+    for way in ("wait", "never"):
+        monkeypatch.setenv("BOTHWORLDS_COMPILE", way)
+        bandit = changed_bandit(policy)
+        for t in range(40):
+            bandit.update(bandit.pull(among=[1, "new"] if t % 2 else None), loss=(t % 5) / 5)
+        played.append(known(bandit))
+    assert played[0] == played[1]
 
 
 @pytest.mark.parametrize("case", FIXED, ids=lambda case: repr(case.policy))
