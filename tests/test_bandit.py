@@ -30,12 +30,12 @@ from bothworlds.simplex.kernel import FAILED
 def test_three_lines():
     bandit = bw.Bandit(["blue", "green", "red"], seed=7)
     pull = bandit.pull()
-    bandit.update(pull, reward=1.0)
+    bandit.update(pull, reward=0.0)
     assert pull.round == 1
     assert pull.arm == pull.observe
     assert pull.probability == 1 / 3
-    assert bandit.probabilities[pull.arm] == max(bandit.probabilities.values()) > 1 / 3
-    assert isinstance(bandit.policy, bw.LightBarrier)
+    assert bandit.probabilities[pull.arm] == min(bandit.probabilities.values()) < 1 / 3
+    assert bandit.policy == bw.policies.DEFAULT == bw.Watched(bw.InsuredSampler())
 
 
 def test_policies_by_name():
@@ -203,7 +203,7 @@ def test_restarts_are_saved():
         before = twin.probabilities
         twin.update(late, reward=1.0)
         assert twin.probabilities == before
-        twin.update(early, reward=1.0)
+        twin.update(early, reward=0.0)
         assert twin.probabilities != before
 
 
@@ -414,7 +414,9 @@ def test_a_failing_solver_is_reported_and_the_pull_stays_open(monkeypatch):
     bandit = bw.Bandit(2, seed=1)
     pull = bandit.pull()
     monkeypatch.setattr(bandit, "_learn", lambda *_: FAILED)
-    with pytest.raises(SolverError, match=r"LightBarrier\(\) found no solution after Pull\(round=1"):
+    with pytest.raises(
+        SolverError, match=r"Watched\(InsuredSampler\(\)\) found no solution after Pull\(round=1"
+    ):
         bandit.update(pull, loss=1)
     assert bandit.outstanding == (pull,)
 
@@ -424,7 +426,9 @@ def test_a_failing_solver_is_reported_and_the_pull_stays_open(monkeypatch):
 
 def test_repr_says_what_it_knows():
     bandit = bw.Bandit(["blue", "green", "<red>"], seed=7, horizon=100)
-    assert repr(bandit) == ("<Bandit: 3 arms, LightBarrier(), 0 of 100 pulls; likeliest next: blue (33.3%)>")
+    assert repr(bandit) == (
+        "<Bandit: 3 arms, Watched(InsuredSampler()), 0 of 100 pulls; likeliest next: blue (33.3%)>"
+    )
     for _ in range(20):
         pull = bandit.pull()
         bandit.update(pull, reward=float(pull.arm == "green"))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.policies.base import MARKS, marked, outdated
 from bothworlds.policies.change_test import LEVELS, append, new_streams
 from bothworlds.policies.glr_kl_ucb import BLOCKS
-from bothworlds.policies.restarting import MARKS, mark_of, marked
 from oracle import stochastic, tracking
 from playing import drive, histories
 
@@ -242,7 +242,8 @@ def test_a_pull_from_before_a_restart_changes_nothing(policy):
 @given(st.integers(0, 2**36 - 1), st.integers(0, 10**9))
 def test_memos_carry_whole_numbers_and_restarts(memo, restarts):
     both = marked(float(memo), float(restarts))
-    assert mark_of(both) == restarts % 65_536
+    assert not outdated(both, restarts)
+    assert outdated(both, restarts + 1)
     assert marked(both, 0.0) == memo
 
 
@@ -250,7 +251,8 @@ def test_memos_carry_whole_numbers_and_restarts(memo, restarts):
 def test_memos_carry_fractions_and_restarts(memo, restarts):
     both = marked(memo, float(restarts))
     assert 0.0 <= both < 1.0
-    assert mark_of(both) == restarts
+    assert not outdated(both, restarts)
+    assert outdated(both, restarts + 1)
     assert memo * (1 - 2**-35) <= marked(both, 0.0) <= memo
 
 

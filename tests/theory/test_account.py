@@ -237,7 +237,7 @@ def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
             "policy must be one that plays an FTRL minimizer.*got UCB1.*decoupled-tsallis-inf.*tsallis-inf",
         ),
         ({"policy": bw.LBINFV()}, "policy must be one that plays an FTRL minimizer"),
-        ({"policy": "tsallis-inf"}, "policy must be a policy"),
+        ({"policy": 3}, "policy must be a policy"),
         (
             {"policy": bw.FTRL(bw.LogBarrier(), constants="light"), "horizon": None},
             "forgets everything in round 4: no decomposition holds across a restart",

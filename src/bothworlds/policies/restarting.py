@@ -94,7 +94,8 @@ class Restarting(Policy, name="restarting"):
     every: int
 
     def __post_init__(self) -> None:
-        if require_policy(self.policy).marks_memos:
+        object.__setattr__(self, "policy", require_policy(self.policy))
+        if self.policy.marks_memos:
             raise InvalidArgumentError("policy", self.policy, "a policy that is not a wrapper itself")
         object.__setattr__(self, "every", _check.integer("every", self.every, at_least=1))
         for name in ("draws", "decoupled", "fixed_arms"):

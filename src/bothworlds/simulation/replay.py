@@ -106,7 +106,7 @@ def replay(
            [0.096, 0.452, 0.452],
            [0.136, 0.679, 0.186]])
     """
-    require_policy(policy)
+    policy = require_policy(policy)
     params = policy.resolve(n_arms, horizon)
     arm_array = _check.indices("arms", arms, below=n_arms)
     loss_array = _check.vector(

@@ -131,7 +131,7 @@ class Watched(Policy, name="watched"):
     budget: float = 0.15
 
     def __post_init__(self) -> None:
-        require_policy(self.policy)
+        object.__setattr__(self, "policy", require_policy(self.policy))
         if not _can_be_watched(type(self.policy)):
             self._refuse()
         object.__setattr__(self, "fixed_arms", self.policy.fixed_arms)

@@ -207,7 +207,7 @@ def account(
         missing = "n_arms" if n_arms is None else "arms" if arms is None else "losses"
         allowed = "given, as n_arms, arms and losses all are, or a Trace in place of the policy"
         raise InvalidArgumentError(missing, None, allowed)
-    params = _require_accountable(policy, n_arms, horizon)
+    policy, params = _require_accountable(policy, n_arms, horizon)
     arm_array, loss_array = _history(n_arms, horizon, arms, losses)
     found = _account(policy, params, horizon, arm_array, loss_array[:, None], optimal, epsilon)
     if trace is not None and not np.array_equal(trace.p, found.p):
@@ -334,7 +334,7 @@ def account_game(
     horizon that the policy knows is the length of the table.
     """
     horizon, n_arms = table.shape
-    params = _require_accountable(policy, n_arms, horizon)
+    policy, params = _require_accountable(policy, n_arms, horizon)
     return _account(policy, params, horizon, choices.astype(np.int64), table, optimal, epsilon, uniforms)
 
 
@@ -343,8 +343,9 @@ def accountable() -> list[str]:
     return sorted(name for name, kind in policies.REGISTRY.items() if kind.accountable)
 
 
-def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:
-    require_policy(policy).resolve(n_arms, horizon)  # checks the numbers
+def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> tuple[Policy, Any]:
+    policy = require_policy(policy)
+    policy.resolve(n_arms, horizon)  # checks the numbers
     params = policy.parameters(n_arms, horizon)  # FTRL's own, where many arms are played by other kernels
     if type(params) not in ftrl_of.implementations:
         raise InvalidArgumentError(
@@ -360,7 +361,7 @@ def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> Any:
             "one whose regularizer has a divergence",
             fix="register potential, rise and spread for its parameters (see simplex/regularizers/base.py)",
         )
-    return params
+    return policy, params
 
 
 def _history(n_arms: int, horizon: int | None, arms: Any, losses: Any) -> tuple[IntArray, FloatArray]:

@@ -215,7 +215,7 @@ def bound(
     T. Jin, J. Liu, H. Luo: Improved Best-of-Both-Worlds Guarantees for Multi-Armed Bandits. NeurIPS 2023;
     every other source is named in ``.source``.
     """
-    require_policy(policy)
+    policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
     setting = _setting(n_arms, horizon, gaps, corruption, spread)
