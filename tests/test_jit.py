@@ -148,7 +148,7 @@ LATE_KERNEL = """
 import json
 import bothworlds as bw
 from bothworlds._jit import kernel
-bw.Bandit(2).pull()  # everything is compiled before the user's first kernel is written
+bw.Bandit(2, bw.UCB1()).pull()  # everything is compiled before the user's first kernel is written
 from stubborn import Stubborn, Parameters, act
 @kernel
 def favorite(n):

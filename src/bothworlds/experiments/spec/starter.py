@@ -67,6 +67,6 @@ def starter_text(name: str = "study.toml", folder: str = "results") -> str:
 
     >>> from bothworlds.experiments.spec import parse
     >>> len(parse(starter_text()).cells())
-    15
+    18
     """
     return STARTER.format(name=name, folder=folder)
