@@ -15,6 +15,7 @@ import bothworlds as bw
 from bothworlds import environments as worlds
 
 K, GAP = 8, 0.125
+HEAVY = 64  # times as many runs for a policy that locks in on a wrong arm in one run of ten
 WORLDS: dict[str, bw.environments.Environment] = {
     "iid": worlds.Bernoulli(n_arms=K, gap=GAP),
     "iid, 4 optimal": worlds.Bernoulli(n_arms=K, gap=GAP, optimal=4),
@@ -37,7 +38,7 @@ def policies() -> list[bw.Policy]:
         "broad-omd": [bw.BroadOMD(), bw.BroadOMD(eta=0.25), bw.BroadOMD(anytime=True)],
         "barbar": [bw.BARBAR(), bw.BARBAR(constants="theory")],
         "restarting": [bw.Restarting(bw.TsallisINF(), every=1000)],
-        "watched": [bw.Watched(bw.LightBarrier())],
+        "watched": [bw.Watched(bw.InsuredSampler()), bw.Watched(bw.LightBarrier())],
     }
     given["tsallis-inf-oracle"] = [bw.TsallisINFOracle(gaps=(0.0,) + (GAP,) * (K - 1), alpha=0.5)]
     return [
@@ -62,9 +63,8 @@ def main() -> None:
     for policy in policies():
         cells = []
         for world in WORLDS.values():
-            run = bw.simulate(
-                policy, world, horizon=options.horizon, replications=options.replications, seed=1
-            )
+            runs = options.replications * (HEAVY if isinstance(policy, bw.EpsilonGreedy) else 1)
+            run = bw.simulate(policy, world, horizon=options.horizon, replications=runs, seed=1)
             final = run.clean_regret[0, :, -1]
             error = 2 * np.std(final, ddof=1) / np.sqrt(final.size)
             cells.append(f"{final.mean():.0f} ± {error:.0f}")

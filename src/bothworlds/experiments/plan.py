@@ -27,24 +27,30 @@ NANOSECONDS = {
     "broad-omd": (90.0, 2.5),
     "counted-barrier": (100.0, 1.5),
     "decoupled-tsallis-inf": (150.0, 3.0),
+    "discounted-thompson": (50.0, 92.0),
     "elimination-race": (300.0, 25.0),
     "epsilon-greedy": (50.0, 2.5),
     "exp3": (140.0, 8.0),
     "exp3-ix": (140.0, 8.0),
     "exp3-p": (80.0, 8.0),
     "exp3-plus-plus": (250.0, 14.0),
+    "exp3-s": (80.0, 2.0),
     "ftrl": (90.0, 2.5),
+    "glr-kl-ucb": (1500.0, 240.0),
     "inf": (100.0, 1.5),
+    "insured-sampler": (230.0, 5.0),
     "ith22": (220.0, 14.0),
     "ito21": (190.0, 6.0),
     "kl-ucb": (100.0, 200.0),
     "lb-inf-v": (700.0, 200.0),
     "light-barrier": (140.0, 3.0),
     "sao": (180.0, 15.0),
+    "sliding-window-thompson": (40.0, 100.0),
     "thompson": (100.0, 95.0),
     "tsallis-inf": (30.0, 2.0),  # several replications at once
     "ucb1": (50.0, 6.0),
     "uniform": (45.0, 1.0),
+    "watched": (240.0, 6.0),  # over the default
 }
 SEARCHED = (300.0, 26.0)  # FTRL with a regularizer whose p is searched arm by arm
 CLOSED = ("log-barrier",)  # … and those where it is not
