@@ -30,7 +30,7 @@ $(VENV)/kernels.stamp: $(VENV)/demo.stamp examples/quick.toml  # compiled once, 
 	$(BIN)/bothworlds warmup examples/quick.toml
 	@touch $@
 
-demo: $(VENV)/kernels.stamp ## eight policies in six worlds: scorecard, tables and report in about a minute
+demo: $(VENV)/kernels.stamp ## nine policies in eight worlds: scorecard, tables and report in about a minute
 	@rm -rf build/quick
 	$(BIN)/bothworlds run examples/quick.toml --out build/quick
 

@@ -41,7 +41,6 @@ CASES = [
     Case(bw.EpsilonGreedy(epsilon=0.1), starts_uniform=False),
     Case(bw.Uniform(), learns=False),
     Case(bw.Watched(bw.InsuredSampler())),
-    Case(bw.Watched(bw.EpsilonGreedy(), explore=0.3, budget=1.0)),
     Case(bw.EXP3()),
     Case(bw.EXP3IX()),
     Case(bw.EXP3PlusPlus(), starts_uniform=False),
