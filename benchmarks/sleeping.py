@@ -45,7 +45,8 @@ class Naive(bw.Policy):
 
 @init.register(NaiveParameters)
 def _(params: NaiveParameters) -> FTRLState:
-    return init(params.ftrl)  # type: ignore[no-any-return]
+    state: FTRLState = init(params.ftrl)
+    return state
 
 
 @act.register(NaiveParameters)

@@ -7,114 +7,15 @@ knowing the horizon.
 from __future__ import annotations
 
 import argparse
-import math
 import time
-from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 
 import bothworlds as bw
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import (
-    Environment,
-    Totals,
-    cost_of,
-    loss_of,
-    open_world,
-    prepare,
-    totals_world,
-)
 
 BASE = bw.LightBarrier()
 WATCHED = bw.Watched(BASE)
-
-
-class ChangeParameters(NamedTuple):
-    """Mean losses before and after, and the last round before."""
-
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-    last: int
-    n_arms: int
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class Change(Environment, name="benchmark-change"):
-    """Bernoulli losses whose means change once; regret is to the best arm of the round."""
-
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-    last: int
-
-    regret_kind = "dynamic pseudo-regret"
-
-    @property
-    def n_arms(self) -> int:
-        """The number of arms."""
-        return len(self.before)
-
-    def parameters(self, horizon: int) -> ChangeParameters:
-        """In numbers."""
-        return ChangeParameters(self.before, self.after, self.last, len(self.before))
-
-
-@prepare.register(ChangeParameters)
-def _(env: ChangeParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
-    if t == 1 or t == env.last + 1:
-        for i in range(env.n_arms):
-            world.losses[i] = env.before[i] if t == 1 else env.after[i]
-
-
-class SeasonParameters(NamedTuple):
-    """Mean losses, by how much they swing together, and in how many rounds."""
-
-    means: tuple[float, ...]
-    swing: float
-    period: int
-    n_arms: int
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class Season(Environment, name="benchmark-season"):
-    """Bernoulli losses whose means rise and fall together on a sine."""
-
-    means: tuple[float, ...]
-    swing: float
-    period: int = 5000
-
-    @property
-    def n_arms(self) -> int:
-        """The number of arms."""
-        return len(self.means)
-
-    def parameters(self, horizon: int) -> SeasonParameters:
-        """In numbers."""
-        return SeasonParameters(self.means, self.swing, self.period, len(self.means))
-
-
-@prepare.register(SeasonParameters)
-def _(env: SeasonParameters, world: Totals, t: int, p: FloatArray, uniforms: FloatArray) -> None:
-    shift = env.swing * math.sin(2.0 * math.pi * t / env.period)
-    for i in range(env.n_arms):
-        world.losses[i] = env.means[i] + shift
-
-
-def _bernoulli(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> float:
-    return 1.0 if uniforms[0] < world.losses[arm] else 0.0
-
-
-def _cost(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
-    best = world.losses[0]
-    for i in range(1, world.losses.size):
-        best = min(best, world.losses[i])
-    return world.losses[arm] - best, world.losses[arm] - best
-
-
-for kind in (ChangeParameters, SeasonParameters):  # regret is to the best arm of the round
-    open_world.register(kind)(lambda env: totals_world(env.n_arms))
-    loss_of.register(kind)(_bernoulli)
-    cost_of.register(kind)(_cost)
 
 
 def rates(*percent: float) -> tuple[float, ...]:
@@ -133,8 +34,10 @@ STEADY = {
     "iid, K=5, rates 10% and 5%": worlds.Bernoulli(means=rates(10, 5, 5, 5, 5)),
     "iid, K=10, means 0.2, 0.25, …, 0.65": worlds.Bernoulli(means=tuple(0.2 + 0.05 * i for i in range(10))),
     "stochastically constrained, K=8": worlds.StochasticallyConstrained(n_arms=8, gap=0.125),
-    "season ±0.2, K=8, gap 0.125": Season(means=(0.4375, *[0.5625] * 7), swing=0.2),
-    "season ±3%, K=5, rates 10% and 5%": Season(means=rates(10, 5, 5, 5, 5), swing=0.03),
+    "season ±0.2, K=8, gap 0.125": worlds.Seasonal(means=(0.4375, *[0.5625] * 7), period=5000, amplitude=0.2),
+    "season ±3%, K=5, rates 10% and 5%": worlds.Seasonal(
+        means=rates(10, 5, 5, 5, 5), period=5000, amplitude=0.03
+    ),
 }
 LAST, HORIZON, LONG = 20_000, 40_000, 100_000
 
@@ -152,7 +55,7 @@ def after_changes(runs: int, seed: int) -> None:
     )
     print("| world | base | watched | ratio before the change |\n|---|---|---|---|")
     for name, (before, after) in CHANGES.items():
-        world = Change(before=before, after=after, last=LAST)
+        world = worlds.ChangePoints(means=[before, after], changes=[LAST], benchmark="dynamic")
         run = bw.simulate(
             [BASE, WATCHED],
             world,

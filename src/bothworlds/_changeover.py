@@ -210,7 +210,7 @@ _started: dict[Any, _Changeover] = {}
 
 
 def _after_fork() -> None:
-    global _lock  # noqa: PLW0603 - another thread may have held it
+    global _lock  # noqa: PLW0603 - a new one: a thread that is not in the child may have held it
     _lock = threading.Lock()
     for changeover in _started.values():
         changeover.forget()
@@ -226,7 +226,7 @@ def _at_rest() -> Any:
 
     What is told last of a fork is first to wait: before those that numba's import may wait for.
     """
-    import logging  # noqa: F401, PLC0415
+    import logging  # noqa: F401, PLC0415 - registers a lock of its own, which ours must come after
 
     lock = threading.RLock()
     if hasattr(os, "register_at_fork"):

@@ -45,7 +45,7 @@ def interpreted() -> bool:
     return bool(numba.config.DISABLE_JIT)
 
 
-class InnerCode(JITCodeLibrary):  # type: ignore[misc]
+class InnerCode(JITCodeLibrary):  # type: ignore[misc] # numba has no types, here and below
     """Code that only compiled code calls: linked into its callers and optimized there, once, as a whole."""
 
     def _optimize_final_module(self) -> None:

@@ -57,7 +57,7 @@ def _sizes(policy: Policy) -> list[int]:
 
 def _use(policy: Policy, n_arms: int, horizon: int | None, *, restricted: bool = False) -> None:
     bandit = Bandit(n_arms, policy, horizon=horizon)
-    kernels = bandit._restricted_kernels(bandit._among()) if restricted else bandit._kernels()
+    kernels = bandit._among().kernels if restricted else bandit._kernels()
     for entry, arguments in kernels.values():
         entry.bind(*arguments)
 

@@ -7,22 +7,51 @@ from typing import Any
 
 import numpy as np
 
+from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
 from bothworlds.bandit.pull import Label, label_of, labels_of
+from bothworlds.bandit.shares import Shares
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.policies.base import Policy, pull_among, read_among, update_among
+from bothworlds.statefile import copy_state
 
 
 class Restricted:
-    """The kernels for draws among some arms, and the room they need: for a state and a distribution."""
+    """Draws among some arms: the kernels, which are attributes, and the room they need."""
 
     act: Callable[..., tuple[int, float, float]]
     learn: Callable[..., int]
     read: Callable[..., None]
 
-    def __init__(self, n_arms: int, before: Any) -> None:
-        self.p = np.empty(n_arms)
-        self.before = before
+    def __init__(self, n_arms: int, params: Any, state: Any, uniforms: FloatArray) -> None:
+        self.p = p = np.empty(n_arms)
+        self.before = copy_state(state)
+        self.kernels: Kernels = {
+            "act": (pull_among, (params, state, uniforms, 0, p, p)),
+            "learn": (update_among, (params, state, self.before, 0, 0.0, 1.0, 0.0, p)),
+            "read": (read_among, (params, state, p, p)),
+        }
+
+
+def require_changing_arms(policy: Policy, shares: Shares | None) -> None:
+    """Refuse where the arms of a bandit cannot change."""
+    if shares is not None:
+        raise InvalidArgumentError(
+            "fixed" if shares.fixed else "floor",
+            shares.fixed or shares.floor,
+            "left out where arms change",
+            fix="make a bandit without it",
+        )
+    if policy.fixed_arms is not None:
+        able = sorted(kind.__name__ for kind in Policy.registry.values() if kind.fixed_arms is None)
+        raise InvalidArgumentError(
+            "policy",
+            policy,
+            "one whose arms can change",
+            got=f"{policy!r}: {policy.fixed_arms}",
+            fix=f"these can: {', '.join(able)}",
+        )
 
 
 class Roster:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import html
 import math
 import secrets
 import threading
@@ -16,20 +15,19 @@ import numpy as np
 
 from bothworlds import _changeover, _check, policies, rng, statefile
 from bothworlds._jit import FloatArray
-from bothworlds._version import __version__
-from bothworlds._words import counted, plural
-from bothworlds.bandit.arms import Restricted, Roster
+from bothworlds._words import counted
+from bothworlds.bandit import printing, saving
+from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
-from bothworlds.bandit.keys import Key, fill_with_key, saved_secret
+from bothworlds.bandit.keys import Key, fill_with_key
 from bothworlds.bandit.open_pulls import RECENT, OpenPull, OpenPulls, Row
-from bothworlds.bandit.pull import NO_LIFE, Label, Pull, family_of, labels_of, new_life, parts_of
+from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
     InvalidArgumentError,
-    PullError,
     RepeatedPullError,
     SolverError,
     StateError,
@@ -39,24 +37,18 @@ from bothworlds.policies.base import (
     Policy,
     grow,
     init,
-    pull_among,
     pull_once,
-    read_among,
     read_distribution,
     require_policy,
     retire,
     show_once,
-    step,
-    update_among,
     update_once,
 )
 from bothworlds.simplex.kernel import FAILED
 
-SHOWN_ARMS = 20
 KEYS = 1  # the path of the secret below the seed
 NOT_YET = math.nan  # the loss of a pull that has had no feedback
 LOSS, MADE = OpenPull._fields.index("loss"), OpenPull._fields.index("made")  # where they are in a row
-NEWER_OPTIONS = ("clip", "missing", "wait", "learn_at", "floor")  # which older files lack
 
 
 class Bandit:
@@ -296,7 +288,7 @@ class Bandit:
     def _awake_among(self, among: Iterable[Label]) -> FloatArray | None:
         awake = self._roster.among(among)
         if awake is not None:
-            self._require_changing_arms()
+            require_changing_arms(self._policy, self._shares)
         return awake
 
     def _draw_with(self, shares: Shares) -> tuple[int, float, float]:
@@ -468,7 +460,7 @@ class Bandit:
         {'blue': 0.333, 'green': 0.333, 'red': 0.333}
         """
         with self._lock:
-            self._require_changing_arms()
+            require_changing_arms(self._policy, self._shares)
             self._roster.disable(arm)
 
     def enable(self, arm: Label) -> None:
@@ -480,7 +472,7 @@ class Bandit:
             One of ``bandit.arms``.
         """
         with self._lock:
-            self._require_changing_arms()
+            require_changing_arms(self._policy, self._shares)
             self._roster.enable(arm)
 
     def add(self, arm: Label) -> None:
@@ -504,7 +496,7 @@ class Bandit:
         ('blue', 'green', 'red')
         """
         with self._lock:
-            self._require_changing_arms()
+            require_changing_arms(self._policy, self._shares)
             label = self._roster.new_label(arm)
             params = self._policy.resolve(len(self._arms) + 1, self._horizon)
             self._state = grow(params, self._state)
@@ -539,50 +531,20 @@ class Bandit:
         ({'blue': 0.5, 'red': 0.5}, ('green',))
         """
         with self._lock:
-            self._require_changing_arms()
+            require_changing_arms(self._policy, self._shares)
             retire(self._params, self._state, self._roster.retire(arm))
-
-    def _require_changing_arms(self) -> None:
-        if self._shares is not None:
-            raise InvalidArgumentError(
-                "fixed" if self._shares.fixed else "floor",
-                self._shares.fixed or self._shares.floor,
-                "left out where arms change",
-                fix="make a bandit without it",
-            )
-        if self._policy.fixed_arms is not None:
-            able = sorted(kind.__name__ for kind in Policy.registry.values() if kind.fixed_arms is None)
-            raise InvalidArgumentError(
-                "policy",
-                self._policy,
-                "one whose arms can change",
-                got=f"{self._policy!r}: {self._policy.fixed_arms}",
-                fix=f"these can: {', '.join(able)}",
-            )
 
     def _among(self) -> Restricted:
         """What is needed where not all arms are awake."""
         if self._restricted is None:
-            self._restricted = made = Restricted(len(self._arms), statefile.copy_state(self._state))
-            recipe = self._recipe() | {"restricted": True}
+            made = self._restricted = Restricted(self._n_played, self._params, self._state, self._own)
             _changeover.start(
-                made, self._restricted_kernels(made), n_arms=self._n_played, recipe=lambda: recipe
+                made,
+                made.kernels,
+                n_arms=self._n_played,
+                recipe=lambda: self._recipe() | {"restricted": True},
             )
         return self._restricted
-
-    def _restricted_kernels(self, made: Restricted) -> _changeover.Kernels:
-        """The attributes of :class:`Restricted` that are kernels."""
-        params, state, p = self._params, self._state, made.p
-        return {
-            "act": (pull_among, (params, state, self._own, 0, p, p)),
-            "learn": (update_among, (params, state, made.before, 0, 0.0, 1.0, 0.0, p)),
-            "read": (read_among, (params, state, p, p)),
-        }
-
-    def _asleep_at(self, number: int) -> list[int]:
-        """The numbers of the arms that were asleep at an open pull."""
-        awake = self._awake_at.get(number)
-        return [] if awake is None else [int(i) for i in np.flatnonzero(awake == 0.0)]
 
     @property
     def disabled(self) -> tuple[Label, ...]:
@@ -599,7 +561,7 @@ class Bandit:
         if type(pull) is Pull and type(pull.round) is int:
             number, life = pull.round, pull.bandit
         else:
-            life, number = _parts(pull)
+            life, number = life_and_round(pull)
         row = self._open.recent.get(number) or self._open.get(number)
         if row and self._lives[row[-1]] == life:
             return number, row
@@ -688,192 +650,26 @@ class Bandit:
         """How many answers came after the wait of their pulls was over, and were not learned."""
         return self._late
 
-    def _rows(self) -> list[tuple[str, float, int, str]]:
-        """Label, probability, pulls and mean of what was seen, likeliest arms first."""
-        rows = []
-        with self._lock:
-            probabilities = self.probabilities
-            for i, label in enumerate(self._arms):
-                if i in self._roster.retired:
-                    continue
-                p = probabilities[label]
-                mean = "–"
-                if self._seen[i]:
-                    value = self._range.value_of(self._word, self._loss_sums[i] / self._seen[i])
-                    mean = f"{value:.4g}"
-                rows.append((str(label), p, self._pulls[i], mean))
-        return sorted(rows, key=lambda row: -row[1])
-
-    def _headline(self) -> str:
-        of = f" of {self._horizon}" if self._horizon is not None else ""
-        open_pulls = len(self.outstanding) if self._defers else len(self._open)
-        waiting = f", {open_pulls} outstanding" if open_pulls else ""
-        waiting += f", {self._late} late" if self._late else ""
-        pulls = plural(self._horizon or self._rounds, "pull")
-        return f"{len(self)} arms, {self._policy!r}, {self._rounds}{of} {pulls}{waiting}"
-
     def __repr__(self) -> str:
-        label, p, *_ = self._rows()[0]
-        return f"<Bandit: {self._headline()}; likeliest next: {label} ({p:.1%})>"
+        return printing.line(self)
 
     def __str__(self) -> str:
-        rows = self._rows()
-        width = max(3, *(len(row[0]) for row in rows[:SHOWN_ARMS]))
-        lines = [f"Bandit: {self._headline()}", f"{'arm':<{width}}  next pull    pulls  mean {self._word}"]
-        for label, p, pulls, mean in rows[:SHOWN_ARMS]:
-            lines.append(f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(self._word)}}")
-        if len(rows) > SHOWN_ARMS:
-            lines.append(f"… and {counted(len(rows) - SHOWN_ARMS, 'more arm')}")
-        return "\n".join(lines)
+        return printing.text(self)
 
     def _repr_html_(self) -> str:
-        rows = self._rows()
-        body = "".join(
-            f"<tr><td>{html.escape(label)}</td><td>{p:.2%}</td><td>{pulls}</td><td>{mean}</td></tr>"
-            for label, p, pulls, mean in rows[:SHOWN_ARMS]
-        )
-        more = f"<p>… and {counted(len(rows) - SHOWN_ARMS, 'more arm')}</p>" if len(rows) > SHOWN_ARMS else ""
-        return (
-            f"<p><b>Bandit</b>: {html.escape(self._headline())}</p>"
-            f"<table><thead><tr><th>arm</th><th>next pull</th><th>pulls</th><th>mean {self._word}</th></tr>"
-            f"</thead><tbody>{body}</tbody></table>{more}"
-        )
+        return printing.page(self)
 
     # --- keeping it ---------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in plain JSON types, exact to the bit: state, random stream, outstanding pulls."""
         with self._lock:
-            return {
-                "format": statefile.FORMAT,
-                "version": statefile.VERSION,
-                "bothworlds": __version__,
-                "bandit": self._id,
-                "arms": list(self._arms),
-                "disabled": sorted(self._roster.disabled),
-                "retired": sorted(self._roster.retired),
-                "policy": policies.to_dict(self._policy),
-                "horizon": self._horizon,
-                "low": self._range.low,
-                "high": self._range.high,
-                "clip": self._range.clip,
-                "wait": None if self._wait is None else self._wait._asdict(),
-                "missing": None if self._missing is None else {self._missing.word: self._missing.value},
-                "learn_at": LEARN_AT[self._defers],
-                "floor": 0.0 if self._shares is None else self._shares.floor,
-                "fixed": None if self._shares is None else self._shares.in_order(),
-                "late": self._late,
-                "overdue": self._overdue,
-                "word": self._word,
-                "rounds": self._rounds,
-                "restarts": self._restarts,
-                "pulls": list(self._pulls),
-                "seen": list(self._seen),
-                "loss_sums": list(self._loss_sums),
-                "outstanding": [
-                    {
-                        "id": f"{self._lives[record.life]}-{number}",
-                        "arm": record.arm,
-                        "probability": record.probability,
-                        "observe": record.observe,
-                        "weight": record.weight,
-                        "memo": record.memo,
-                        "loss": None if math.isnan(record.loss) else record.loss,
-                        "made": record.made,
-                        "restarts": record.restarts,
-                        "asleep": self._asleep_at(number),
-                    }
-                    for number, record in self._open
-                ],
-                "secret": self._secret.hex(),
-                "random": rng.to_dict(self._random),
-                "state": statefile.pack(self._state),
-            }
+            return saving.describe(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], *, policy: Policy | str | None = None) -> Bandit:
         """The bandit that :meth:`to_dict` described. ``policy``, where given, must be the saved one."""
-        statefile.check_header(data)
-        try:
-            saved = policies.from_dict(data["policy"])
-            if policy is not None and require_policy(policy) != saved:
-                raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
-            options = {name: data[name] for name in NEWER_OPTIONS if name in data}
-            if options.get("wait") is not None:
-                options["wait"] = Wait(**options["wait"]).value
-            arms = labels_of(data["arms"])
-            if data.get("fixed") is not None:
-                shares = statefile.sequence(data, "fixed", len(arms))
-                options["fixed"] = {
-                    arm: share for arm, share in zip(arms, shares, strict=True) if share is not None
-                }
-            low, high = data["low"], data["high"]
-            bandit = cls(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
-            n = len(bandit._arms)
-            bandit._id = statefile.text(data, "bandit")
-            bandit._secret = saved_secret(data.get("secret"), bandit._id)
-            bandit._word = statefile.text(data, "word")
-            _check.one_of("word", bandit._word, ("reward", "loss"))
-            bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
-            bandit._restarts = _count(data, "restarts")
-            bandit._late = _count(data, "late")
-            bandit._overdue = _count(data, "overdue")
-            bandit._pulls = statefile.counts(data, "pulls", n)
-            bandit._seen = statefile.counts(data, "seen", n)
-            bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
-            for name in ("disabled", "retired"):
-                for number in statefile.arms(data, name, n):
-                    bandit._require_changing_arms()
-                    getattr(bandit._roster, name[:-1])(bandit._arms[number])
-            bandit._random = rng.from_dict(data["random"])
-            bandit._state = statefile.unpack(bandit._state, data["state"], version=data["version"])
-            if data["version"] == 1:
-                step(bandit._params, bandit._state)
-            p = list(bandit.probabilities.values())
-            if not (min(p) >= 0.0 and abs(sum(p) - 1.0) < 1e-6):
-                raise StateError("the saved state holds no distribution: probabilities must sum to 1")
-            bandit._lives.clear()
-            latest = 0
-            for item in data["outstanding"]:
-                latest = bandit._reopen(item, latest, data["version"])
-            bandit._begin_life()
-        except KeyError as error:
-            raise StateError(f"the saved state lacks {error}; it is incomplete") from None
-        except (InvalidArgumentError, PullError, TypeError) as error:
-            raise StateError(f"the saved state cannot be restored: {error}") from error
-        return bandit
-
-    def _reopen(self, item: dict[str, Any], after: int, version: int) -> int:
-        """Open an outstanding pull of a saved state, later than round ``after``; return its round."""
-        if "id" in item:
-            life, number = _parts(item["id"])
-        else:  # as saved by version 0.1
-            life = f"{family_of(self._id)}-{NO_LIFE}"
-            number = _check.integer("outstanding round", item["round"], at_least=1)
-        if not after < number <= self._rounds:
-            raise StateError(
-                f"outstanding round {number} is beyond pull {self._rounds}, the last one, or out of order"
-            )
-        if life not in self._lives:
-            self._lives.append(life)
-        n = len(self._arms)
-        arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
-        probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
-        weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
-        memo = _check.number("memo", item["memo" if version > 1 else "epoch"], at_least=0.0)
-        reported = item.get("loss")
-        loss = NOT_YET if reported is None else _check.number("loss", reported, at_least=0.0, at_most=1.0)
-        made = _check.number("made", item.get("made", 0.0), at_least=0.0)
-        since, life_number = _count(item, "restarts"), self._lives.index(life)
-        asleep = statefile.arms(item, "asleep", n)
-        if observe in asleep:
-            raise StateError(f"outstanding round {number} has an arm that was asleep")
-        if asleep:
-            self._awake_at[number] = np.ones(n)
-            self._awake_at[number][asleep] = 0.0
-        row = probability, weight, memo, loss, made, arm, observe, since, life_number
-        self._open.add(number, row)
-        return number
+        return saving.restore(cls, data, policy)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the bandit to a JSON file, whole or not at all."""
@@ -907,18 +703,3 @@ class Bandit:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._ready()
-
-
-def _count(data: dict[str, Any], key: str) -> int:
-    """A number of events; older files know of none."""
-    return _check.integer(key, data.get(key, 0), at_least=0)
-
-
-def _parts(pull: Any) -> tuple[str, int]:
-    """The life and the round of a pull or of its id."""
-    if isinstance(pull, (Pull, str)):
-        try:
-            return parts_of(pull.id if isinstance(pull, Pull) else pull)
-        except ValueError:
-            raise UnknownPullError(f"{pull!r} is not a pull of a bandit, nor the id of one") from None
-    raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned, or its id")

@@ -119,7 +119,7 @@ class OpenPulls:
         return i
 
     def _is_closed(self, i: int) -> bool:
-        return ARM.unpack_from(self._rows, i * ROW.size + AT_ARM)[0] == CLOSED  # type: ignore[no-any-return]
+        return ARM.unpack_from(self._rows, i * ROW.size + AT_ARM) == (CLOSED,)
 
     def pack(self) -> None:
         """Move the older half of the recent pulls, which are many, into the arrays."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from bothworlds import _check
-from bothworlds.errors import InvalidArgumentError
+from bothworlds.errors import InvalidArgumentError, UnknownPullError
 
 Label: TypeAlias = str | int | float | tuple[Any, ...]
 
@@ -99,6 +99,16 @@ def parts_of(pull_id: str) -> tuple[str, int]:
     if not bandit or not number.isdecimal():
         raise ValueError(pull_id)
     return bandit, int(number)
+
+
+def life_and_round(pull: Any) -> tuple[str, int]:
+    """Those of a pull or of its id."""
+    if isinstance(pull, (Pull, str)):
+        try:
+            return parts_of(pull.id if isinstance(pull, Pull) else pull)
+        except ValueError:
+            raise UnknownPullError(f"{pull!r} is not a pull of a bandit, nor the id of one") from None
+    raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned, or its id")
 
 
 # --- labels ---------------------------------------------------------------------------------------------

@@ -448,7 +448,8 @@ def require_policy(policy: Any, name: str = "policy", index: tuple[int, ...] = (
     if isinstance(policy, str):
         kind = Policy.registry[_check.known("policy", policy, Policy.registry)]
         try:
-            return kind()  # type: ignore[no-any-return]
+            made: Policy = kind()
+            return made
         except TypeError:  # it has settings without a default
             fix = f"write {kind.__name__}(...), which says what it needs"
             wanted = "a policy that can do without settings"

@@ -259,7 +259,7 @@ def _(params: InsuredParameters, state: InsuredState, outstanding: int, awake: F
 @kernel(inline=True)
 def insured(state: InsuredState) -> bool:
     """Has the sampler not been rejected?"""
-    return state.ftrl.scalars[EPOCH] == 0.0  # type: ignore[no-any-return]
+    return bool(state.ftrl.scalars[EPOCH] == 0.0)
 
 
 @kernel(inline=True)
@@ -318,7 +318,7 @@ def indebted(state: InsuredState, loss: float, ratio: float) -> bool:
     excess = (1.0 - ratio) * (loss - (0.5 + seen[LOSS_SUM]) / (1.0 + seen[LOSS_COUNT]))
     scalars[DEBT] += excess
     scalars[DEBT_NOISE] += excess * excess
-    return scalars[DEBT] > PATIENCE * math.sqrt(scalars[DEBT_NOISE]) + PATIENCE  # type: ignore[no-any-return]
+    return bool(scalars[DEBT] > PATIENCE * math.sqrt(scalars[DEBT_NOISE]) + PATIENCE)
 
 
 @kernel

@@ -51,7 +51,8 @@ def _(params: UniformParameters) -> UniformState:
 
 @grow.register(UniformParameters)
 def _(params: UniformParameters, state: UniformState) -> UniformState:
-    return init(params)  # type: ignore[no-any-return]
+    grown: UniformState = init(params)
+    return grown
 
 
 @learn.register(UniformParameters)

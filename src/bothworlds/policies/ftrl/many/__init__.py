@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.base import grow
 from bothworlds.policies.ftrl.estimators import ImportanceWeightedParameters
 from bothworlds.policies.ftrl.kernel import FTRLParameters
+from bothworlds.policies.ftrl.many import arms as arms
 from bothworlds.policies.ftrl.many.counted import CountedParameters
 from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.policies.ftrl.many.tsallis import ManyArmsParameters
@@ -47,14 +46,3 @@ def with_many_arms(params: Any) -> Any:
     if isinstance(params.step, LogBarrierStep) and isinstance(rate, CountedRateParameters):
         return CountedParameters(1, params.log_barrier, rate.restarts, rate.horizon, n)
     return params
-
-
-@grow.register(ManyArmsParameters)
-@grow.register(CountedParameters)
-def _(params: Any, state: Any) -> Any:
-    raise InvalidArgumentError(
-        "arms",
-        params.n_arms,
-        f"fewer than {MANY_ARMS} where arms are added to this policy",
-        fix="make the bandit with all arms, and disable those that are yet to come",
-    )

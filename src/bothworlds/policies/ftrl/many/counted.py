@@ -12,15 +12,12 @@ from bothworlds.policies.base import (
     init,
     inspect,
     learn,
-    learn_absent,
     memo_of,
-    retire,
     step,
     weight_of,
 )
-from bothworlds.policies.ftrl.kernel import HOPELESS
 from bothworlds.policies.ftrl.many.sample import pick
-from bothworlds.policies.ftrl.many.search import change, fill, learn_of_absent, resettle, search
+from bothworlds.policies.ftrl.many.search import change, fill, search
 from bothworlds.policies.ftrl.many.state import (
     EPOCH,
     HORIZON,
@@ -123,19 +120,6 @@ def _(params: CountedParameters, state: ManyArmsState) -> int:
         begin_segment(params, state, horizon * horizon)
         return CONVERGED
     return search(params, state, moved)
-
-
-@learn_absent.register(CountedParameters)
-def _(
-    params: CountedParameters, state: ManyArmsState, before: ManyArmsState, awake: FloatArray, loss: float
-) -> int:
-    return learn_of_absent(params, state, before, awake, loss)
-
-
-@retire.register(CountedParameters)
-def _(params: CountedParameters, state: ManyArmsState, arm: int) -> None:
-    state.arms[PER_ARM * arm + LOSS] = HOPELESS
-    resettle(params, state)
 
 
 @distribution.register(CountedParameters)

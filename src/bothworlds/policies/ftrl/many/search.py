@@ -41,7 +41,6 @@ from bothworlds.policies.ftrl.many.state import (
     OFFSET,
     PER_ARM,
     ROOM,
-    ROUND,
     SCALE,
     SHIFT,
     SIZE,
@@ -207,19 +206,6 @@ def resettle(params: Any, state: ManyArmsState) -> int:
     """Bring x up to date after any number of arms have changed, to larger L: all go into new buckets."""
     state.scalars[AGE] = CROWDED
     return search(params, state, -1)
-
-
-@kernel
-def learn_of_absent(
-    params: Any, state: ManyArmsState, before: ManyArmsState, awake: FloatArray, loss: float
-) -> int:
-    """Arms that were asleep get the learner's own loss, if the round has counted."""
-    if loss == 0.0 or state.scalars[ROUND] != before.scalars[ROUND] + 1.0:
-        return CONVERGED
-    for arm in range(params.n_arms):
-        if awake[arm] == 0.0:
-            state.arms[PER_ARM * arm + LOSS] += loss
-    return resettle(params, state)
 
 
 @kernel

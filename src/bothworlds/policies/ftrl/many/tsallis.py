@@ -12,16 +12,13 @@ from bothworlds.policies.base import (
     init,
     inspect,
     learn,
-    learn_absent,
     observe,
     probability_of,
-    retire,
     step,
     weight_of,
 )
-from bothworlds.policies.ftrl.kernel import HOPELESS
 from bothworlds.policies.ftrl.many.sample import pick
-from bothworlds.policies.ftrl.many.search import change, fill, learn_of_absent, resettle, search
+from bothworlds.policies.ftrl.many.search import change, fill, search
 from bothworlds.policies.ftrl.many.series import sum_up
 from bothworlds.policies.ftrl.many.state import (
     LOSS,
@@ -120,19 +117,6 @@ def _(params: ManyArmsParameters, state: ManyArmsState) -> int:
     scalars[ROUND] += 1.0
     scalars[SCALE] = (params.power - 1.0) * rate(params, scalars[ROUND])
     return search(params, state, int(scalars[MOVED]))
-
-
-@learn_absent.register(ManyArmsParameters)
-def _(
-    params: ManyArmsParameters, state: ManyArmsState, before: ManyArmsState, awake: FloatArray, loss: float
-) -> int:
-    return learn_of_absent(params, state, before, awake, loss)
-
-
-@retire.register(ManyArmsParameters)
-def _(params: ManyArmsParameters, state: ManyArmsState, arm: int) -> None:
-    state.arms[PER_ARM * arm + LOSS] = HOPELESS
-    resettle(params, state)
 
 
 @distribution.register(ManyArmsParameters)

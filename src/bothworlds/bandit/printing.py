@@ -1,0 +1,82 @@
+"""A bandit in words: a line, a table for terminals, one for notebooks."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, NamedTuple
+
+from bothworlds._words import counted, plural
+
+if TYPE_CHECKING:
+    from bothworlds.bandit.bandit import Bandit
+
+SHOWN_ARMS = 20
+
+
+class Arm(NamedTuple):
+    """A row of the table."""
+
+    label: str
+    p: float
+    pulls: int
+    mean: str
+    """Of what was seen, in the user's own word and range."""
+
+
+def arms_of(bandit: Bandit) -> list[Arm]:
+    """The arms, likeliest first."""
+    rows = []
+    with bandit._lock:
+        probabilities = bandit.probabilities
+        for i, label in enumerate(bandit._arms):
+            if i in bandit._roster.retired:
+                continue
+            mean = "–"
+            if bandit._seen[i]:
+                value = bandit._range.value_of(bandit._word, bandit._loss_sums[i] / bandit._seen[i])
+                mean = f"{value:.4g}"
+            rows.append(Arm(str(label), probabilities[label], bandit._pulls[i], mean))
+    return sorted(rows, key=lambda row: -row.p)
+
+
+def headline(bandit: Bandit) -> str:
+    """What it is and how far."""
+    of = f" of {bandit.horizon}" if bandit.horizon is not None else ""
+    open_pulls = len(bandit.outstanding) if bandit._defers else len(bandit._open)
+    waiting = f", {open_pulls} outstanding" if open_pulls else ""
+    waiting += f", {bandit.late} late" if bandit.late else ""
+    pulls = plural(bandit.horizon or bandit.rounds, "pull")
+    return f"{len(bandit)} arms, {bandit.policy!r}, {bandit.rounds}{of} {pulls}{waiting}"
+
+
+def line(bandit: Bandit) -> str:
+    """For ``repr``."""
+    first = arms_of(bandit)[0]
+    return f"<Bandit: {headline(bandit)}; likeliest next: {first.label} ({first.p:.1%})>"
+
+
+def text(bandit: Bandit) -> str:
+    """For ``print``."""
+    arms, word = arms_of(bandit), bandit._word
+    width = max(3, *(len(arm.label) for arm in arms[:SHOWN_ARMS]))
+    lines = [f"Bandit: {headline(bandit)}", f"{'arm':<{width}}  next pull    pulls  mean {word}"]
+    for label, p, pulls, mean in arms[:SHOWN_ARMS]:
+        lines.append(f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(word)}}")
+    if len(arms) > SHOWN_ARMS:
+        lines.append(f"… and {counted(len(arms) - SHOWN_ARMS, 'more arm')}")
+    return "\n".join(lines)
+
+
+def page(bandit: Bandit) -> str:
+    """For notebooks."""
+    arms = arms_of(bandit)
+    body = "".join(
+        f"<tr><td>{html.escape(label)}</td><td>{p:.2%}</td><td>{pulls}</td><td>{mean}</td></tr>"
+        for label, p, pulls, mean in arms[:SHOWN_ARMS]
+    )
+    more = f"<p>… and {counted(len(arms) - SHOWN_ARMS, 'more arm')}</p>" if len(arms) > SHOWN_ARMS else ""
+    return (
+        f"<p><b>Bandit</b>: {html.escape(headline(bandit))}</p>"
+        f"<table><thead><tr><th>arm</th><th>next pull</th><th>pulls</th><th>mean {bandit._word}</th></tr>"
+        f"</thead><tbody>{body}</tbody></table>{more}"
+    )

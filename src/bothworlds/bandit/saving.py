@@ -1,0 +1,168 @@
+"""A bandit in plain JSON types, and back, exact to the bit; files of earlier versions too."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bothworlds import _check, policies, rng, statefile
+from bothworlds._version import __version__
+from bothworlds.bandit.arms import require_changing_arms
+from bothworlds.bandit.deadlines import LEARN_AT, Wait
+from bothworlds.bandit.keys import saved_secret
+from bothworlds.bandit.pull import NO_LIFE, family_of, labels_of, life_and_round
+from bothworlds.errors import InvalidArgumentError, PullError, StateError
+from bothworlds.policies.base import Policy, require_policy, step
+
+if TYPE_CHECKING:
+    from bothworlds.bandit.bandit import Bandit
+
+NEWER_OPTIONS = ("clip", "missing", "wait", "learn_at", "floor")  # which older files lack
+
+
+def describe(bandit: Bandit) -> dict[str, Any]:
+    """What :func:`restore` makes the same bandit of."""
+    return {
+        "format": statefile.FORMAT,
+        "version": statefile.VERSION,
+        "bothworlds": __version__,
+        "bandit": bandit._id,
+        "arms": list(bandit._arms),
+        "disabled": sorted(bandit._roster.disabled),
+        "retired": sorted(bandit._roster.retired),
+        "policy": policies.to_dict(bandit._policy),
+        "horizon": bandit._horizon,
+        "low": bandit._range.low,
+        "high": bandit._range.high,
+        "clip": bandit._range.clip,
+        "wait": None if bandit._wait is None else bandit._wait._asdict(),
+        "missing": None if bandit._missing is None else {bandit._missing.word: bandit._missing.value},
+        "learn_at": LEARN_AT[bandit._defers],
+        "floor": 0.0 if bandit._shares is None else bandit._shares.floor,
+        "fixed": None if bandit._shares is None else bandit._shares.in_order(),
+        "late": bandit._late,
+        "overdue": bandit._overdue,
+        "word": bandit._word,
+        "rounds": bandit._rounds,
+        "restarts": bandit._restarts,
+        "pulls": list(bandit._pulls),
+        "seen": list(bandit._seen),
+        "loss_sums": list(bandit._loss_sums),
+        "outstanding": [
+            {
+                "id": f"{bandit._lives[record.life]}-{number}",
+                "arm": record.arm,
+                "probability": record.probability,
+                "observe": record.observe,
+                "weight": record.weight,
+                "memo": record.memo,
+                "loss": None if math.isnan(record.loss) else record.loss,
+                "made": record.made,
+                "restarts": record.restarts,
+                "asleep": asleep_at(bandit, number),
+            }
+            for number, record in bandit._open
+        ],
+        "secret": bandit._secret.hex(),
+        "random": rng.to_dict(bandit._random),
+        "state": statefile.pack(bandit._state),
+    }
+
+
+def asleep_at(bandit: Bandit, number: int) -> list[int]:
+    """The numbers of the arms that were asleep at an open pull."""
+    awake = bandit._awake_at.get(number)
+    return [] if awake is None else [int(i) for i in np.flatnonzero(awake == 0.0)]
+
+
+def restore(make: type[Bandit], data: dict[str, Any], policy: Policy | str | None) -> Bandit:
+    """The bandit that was described; ``policy``, where given, must be the saved one."""
+    statefile.check_header(data)
+    try:
+        saved = policies.from_dict(data["policy"])
+        if policy is not None and require_policy(policy) != saved:
+            raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
+        options = {name: data[name] for name in NEWER_OPTIONS if name in data}
+        if options.get("wait") is not None:
+            options["wait"] = Wait(**options["wait"]).value
+        arms = labels_of(data["arms"])
+        if data.get("fixed") is not None:
+            shares = statefile.sequence(data, "fixed", len(arms))
+            options["fixed"] = {
+                arm: share for arm, share in zip(arms, shares, strict=True) if share is not None
+            }
+        low, high = data["low"], data["high"]
+        bandit = make(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
+        n = len(bandit._arms)
+        bandit._id = statefile.text(data, "bandit")
+        bandit._secret = saved_secret(data.get("secret"), bandit._id)
+        bandit._word = statefile.text(data, "word")
+        _check.one_of("word", bandit._word, ("reward", "loss"))
+        bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
+        bandit._restarts = count(data, "restarts")
+        bandit._late = count(data, "late")
+        bandit._overdue = count(data, "overdue")
+        bandit._pulls = statefile.counts(data, "pulls", n)
+        bandit._seen = statefile.counts(data, "seen", n)
+        bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
+        for name in ("disabled", "retired"):
+            for number in statefile.arms(data, name, n):
+                require_changing_arms(saved, bandit._shares)
+                getattr(bandit._roster, name[:-1])(bandit._arms[number])
+        bandit._random = rng.from_dict(data["random"])
+        bandit._state = statefile.unpack(bandit._state, data["state"], version=data["version"])
+        if data["version"] == 1:
+            step(bandit._params, bandit._state)
+        p = list(bandit.probabilities.values())
+        if not (min(p) >= 0.0 and abs(sum(p) - 1.0) < 1e-6):
+            raise StateError("the saved state holds no distribution: probabilities must sum to 1")
+        bandit._lives.clear()
+        latest = 0
+        for item in data["outstanding"]:
+            latest = reopen(bandit, item, latest, data["version"])
+        bandit._begin_life()
+    except KeyError as error:
+        raise StateError(f"the saved state lacks {error}; it is incomplete") from None
+    except (InvalidArgumentError, PullError, TypeError) as error:
+        raise StateError(f"the saved state cannot be restored: {error}") from error
+    return bandit
+
+
+def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> int:
+    """Open an outstanding pull of a saved state, later than round ``after``; return its round."""
+    if "id" in item:
+        life, number = life_and_round(item["id"])
+    else:  # as saved by version 0.1
+        life = f"{family_of(bandit._id)}-{NO_LIFE}"
+        number = _check.integer("outstanding round", item["round"], at_least=1)
+    if not after < number <= bandit._rounds:
+        raise StateError(
+            f"outstanding round {number} is beyond pull {bandit._rounds}, the last one, or out of order"
+        )
+    if life not in bandit._lives:
+        bandit._lives.append(life)
+    n = len(bandit._arms)
+    arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
+    probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
+    weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
+    memo = _check.number("memo", item["memo" if version > 1 else "epoch"], at_least=0.0)
+    reported = item.get("loss")
+    loss = math.nan if reported is None else _check.number("loss", reported, at_least=0.0, at_most=1.0)
+    made = _check.number("made", item.get("made", 0.0), at_least=0.0)
+    since, life_number = count(item, "restarts"), bandit._lives.index(life)
+    asleep = statefile.arms(item, "asleep", n)
+    if observe in asleep:
+        raise StateError(f"outstanding round {number} has an arm that was asleep")
+    if asleep:
+        bandit._awake_at[number] = np.ones(n)
+        bandit._awake_at[number][asleep] = 0.0
+    row = probability, weight, memo, loss, made, arm, observe, since, life_number
+    bandit._open.add(number, row)
+    return number
+
+
+def count(data: dict[str, Any], key: str) -> int:
+    """A number of events; older files know of none."""
+    return _check.integer(key, data.get(key, 0), at_least=0)
