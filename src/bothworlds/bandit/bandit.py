@@ -22,6 +22,7 @@ from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.keys import Key, fill_with_key
+from bothworlds.bandit.learned_range import LearnedRange, range_of
 from bothworlds.bandit.open_pulls import RECENT, OpenPull, OpenPulls, Row
 from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
 from bothworlds.bandit.shares import Shares
@@ -47,8 +48,8 @@ from bothworlds.policies.base import (
 from bothworlds.simplex.kernel import FAILED
 
 KEYS = 1  # the path of the secret below the seed
-NOT_YET = math.nan  # the loss of a pull that has had no feedback
-LOSS, MADE = OpenPull._fields.index("loss"), OpenPull._fields.index("made")  # where they are in a row
+NOT_YET = math.nan  # what is kept of a pull that has had no feedback
+KEPT, MADE = OpenPull._fields.index("kept"), OpenPull._fields.index("made")  # where they are in a row
 
 
 class Bandit:
@@ -69,7 +70,9 @@ class Bandit:
         A non-negative integer for a reproducible bandit; None for fresh randomness.
     low, high:
         The range of the losses or rewards that you will report. A number beyond it by rounding alone, a
-        millionth of its width, is taken for its end.
+        millionth of its width, is taken for its end. ``high=None``: it is not known, as with money; then the
+        range is learned, and what is far beyond the usual is cut off (:attr:`range` has what is in force).
+        ``low=None`` too: numbers of either sign.
     clip:
         Take everything beyond the range for its end, instead of refusing it.
     wait:
@@ -130,8 +133,8 @@ class Bandit:
         *,
         horizon: int | None = None,
         seed: int | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
+        low: float | None = 0.0,
+        high: float | None = 1.0,
         clip: bool = False,
         wait: int | timedelta | None = None,
         missing: float | dict[Literal["reward", "loss"], float] | None = None,
@@ -144,7 +147,7 @@ class Bandit:
         self._shares = Shares.of(floor, fixed, self._arms, self._policy)
         self._params = self._policy.resolve(self._n_played, horizon)
         self._horizon = None if horizon is None else int(horizon)
-        self._range = Range.of(low, high, clip)
+        self._range = range_of(low, high, clip, len(self._arms))
         self._wait = Wait.of(wait)
         self._missing = Missing.of(missing, self._range)
         _check.one_of("learn_at", learn_at, LEARN_AT)
@@ -166,7 +169,7 @@ class Bandit:
         self._lives: list[str] = []
         self._pulls = [0] * len(self._arms)
         self._seen = [0] * len(self._arms)
-        self._loss_sums = [0.0] * len(self._arms)
+        self._sums = [0.0] * len(self._arms)
         self._word = "reward"  # the user's own: the word of the last update
         self._ready()
 
@@ -326,13 +329,13 @@ class Bandit:
             if self._wait is not None:
                 self._close_overdue()
             number, row = self._find(pull)
-            unit = self._range.loss_of(word, value)
+            kept = self._range.take(word, value)
             if row is None:
                 self._late += 1
             elif self._defers:
-                self._keep(number, row, unit)
+                self._keep(number, row, kept)
             else:
-                self._close(number, row, unit)
+                self._close(number, row, kept)
             self._word = word
 
     def forget(self, pull: Pull | str) -> None:
@@ -365,24 +368,27 @@ class Bandit:
             row = self._open.get(number)
             if row is None or not wait.over(number, row[MADE], self._rounds):
                 break
-            loss = row[LOSS]
-            if math.isnan(loss) and self._missing is not None:
-                loss = self._missing.loss
-            self._close(number, row, loss)
+            kept = row[KEPT]
+            if math.isnan(kept) and self._missing is not None:
+                kept = self._missing.kept
+            self._close(number, row, kept)
             self._overdue = number
 
-    def _keep(self, number: int, row: Row, unit: float) -> None:
-        """Keep the loss of an open pull until its wait is over."""
-        if not math.isnan(row[LOSS]):
+    def _keep(self, number: int, row: Row, kept: float) -> None:
+        """Keep the feedback of an open pull until its wait is over."""
+        if not math.isnan(row[KEPT]):
             raise self._repeated(self._pull(number, row))
-        self._open.replace(number, OpenPull._make(row)._replace(loss=unit))
+        self._open.replace(number, OpenPull._make(row)._replace(kept=kept))
 
-    def _close(self, number: int, row: Row, unit: float) -> None:
-        """Close an open pull, and learn its loss; without one (NaN) there is nothing to learn."""
-        if unit >= 0.0:
+    def _close(self, number: int, row: Row, kept: float) -> None:
+        """Close an open pull, and learn its feedback; without any (NaN) there is nothing to learn."""
+        if not math.isnan(kept):
             _, weight, memo, _, _, _, observe, restarts, _ = row
             place = observe if self._shares is None else self._shares.places.get(observe)
             if restarts == self._restarts and place is not None:
+                unit = (
+                    kept if isinstance(self._range, Range) else self._learn_range(self._range, observe, kept)
+                )
                 if number in self._awake_at:
                     kernels, awake = self._among(), self._awake_at[number]
                     feedback = place, unit, weight, memo
@@ -395,10 +401,17 @@ class Bandit:
                         "a saved state, and please report this"
                     )
             self._seen[observe] += 1
-            self._loss_sums[observe] += unit
+            self._sums[observe] += kept
         if self._open.recent.pop(number, None) is None:
             self._open.close(number)
         self._awake_at.pop(number, None)
+
+    def _learn_range(self, learned: LearnedRange, arm: int, kept: float) -> float:
+        """The loss in [0, 1] of what was kept for an arm, from which the range learns too."""
+        unit = learned.loss_of(kept)
+        if arm not in self._roster.retired:
+            learned.learn(arm, kept)
+        return unit
 
     def restart(self) -> None:
         """Let the policy forget everything and start afresh, because the world has changed.
@@ -425,6 +438,9 @@ class Bandit:
             self._state = init(self._params)
             for number in self._roster.retired:
                 retire(self._params, self._state, number)
+            if isinstance(self._range, LearnedRange):
+                for number in range(len(self._arms)):
+                    self._range.forget(number)
             self._restarts += 1
 
     # --- arms that change ---------------------------------------------------------------------------
@@ -509,7 +525,9 @@ class Bandit:
             self._roster = self._roster.with_arms(self._arms)
             self._pulls.append(0)
             self._seen.append(0)
-            self._loss_sums.append(0.0)
+            self._sums.append(0.0)
+            if isinstance(self._range, LearnedRange):
+                self._range.add()
             self._bind()
 
     def retire(self, arm: Label) -> None:
@@ -532,7 +550,10 @@ class Bandit:
         """
         with self._lock:
             require_changing_arms(self._policy, self._shares)
-            retire(self._params, self._state, self._roster.retire(arm))
+            number = self._roster.retire(arm)
+            retire(self._params, self._state, number)
+            if isinstance(self._range, LearnedRange):
+                self._range.forget(number)
 
     def _among(self) -> Restricted:
         """What is needed where not all arms are awake."""
@@ -634,6 +655,22 @@ class Bandit:
         return self._horizon
 
     @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The range in force, low and high; where it is learned, None before anything is known of it.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> shop = bw.Bandit(["a", "b"], high=None, seed=7)
+        >>> for basket in (0.0, 40.0, 0.0, 60.0):
+        ...     shop.update(shop.pull(), reward=basket)
+        >>> shop.range
+        (0.0, 50.0)
+        """
+        with self._lock:
+            return self._range.low, self._range.high
+
+    @property
     def rounds(self) -> int:
         """How many pulls have been made."""
         return self._rounds
@@ -643,7 +680,7 @@ class Bandit:
         """The pulls that wait for feedback, oldest first."""
         with self._lock:
             self._close_overdue()
-            return tuple(self._pull(number, pull) for number, pull in self._open if math.isnan(pull.loss))
+            return tuple(self._pull(number, pull) for number, pull in self._open if math.isnan(pull.kept))
 
     @property
     def late(self) -> int:
@@ -693,11 +730,12 @@ class Bandit:
                 "_roster": self._roster.with_arms(self._arms),
                 "_awake_at": dict(self._awake_at),
                 "_lives": list(self._lives),
+                "_range": copy.deepcopy(self._range),
                 "_state": statefile.copy_state(self._state),
                 "_random": copy.deepcopy(self._random),
                 "_pulls": list(self._pulls),
                 "_seen": list(self._seen),
-                "_loss_sums": list(self._loss_sums),
+                "_sums": list(self._sums),
             }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
+
+if TYPE_CHECKING:
+    from bothworlds.bandit.learned_range import LearnedRange
 
 WORDS = ("reward", "loss")
 ROUNDING = 1e-6  # how far beyond the range, in units of its width, a number is still taken for its end
@@ -30,22 +33,21 @@ class Range(NamedTuple):
         _check.one_of("clip", clip, (False, True))
         return cls(low, high, bool(clip))
 
-    def loss_of(self, word: str, value: Any, name: str = "") -> float:
-        """A reward or a loss (``word`` says which) as a loss in [0, 1]."""
+    def take(self, word: str, value: Any, name: str = "") -> float:
+        """A reward or a loss (``word`` says which) as it is kept: as a loss in [0, 1]."""
         low, high = self.low, self.high
         if type(value) is not float or not low <= value <= high:  # what is common, without ceremony
             value = self._inside(name or word, value)
         loss: float = (high - value) / (high - low) if word == "reward" else (value - low) / (high - low)
         return loss
 
-    def value_of(self, word: str, loss: float) -> float:
-        """A loss in [0, 1] in the user's word and range."""
+    def value_of(self, word: str, kept: float) -> float:
+        """What was taken, in the user's word and range."""
         span = self.high - self.low
-        return self.high - span * loss if word == "reward" else self.low + span * loss
+        return self.high - span * kept if word == "reward" else self.low + span * kept
 
     def _inside(self, name: str, value: Any) -> float:
-        if isinstance(value, (bool, np.bool_)):
-            value = float(value)
+        value = number_of(value)
         if self.clip:
             return self._end_of(_check.number(name, value))
         fix = "give the range as Bandit(..., low=..., high=...), or clip=True to cut off what is beyond"
@@ -61,15 +63,20 @@ class Range(NamedTuple):
         return min(max(number, self.low), self.high)
 
 
+def number_of(value: Any) -> Any:
+    """Booleans count."""
+    return float(value) if isinstance(value, (bool, np.bool_)) else value
+
+
 class Missing(NamedTuple):
-    """What is learned instead of an answer that never came, in the user's word."""
+    """What is learned instead of an answer that never came, in the user's word and as it is kept."""
 
     word: str
     value: float
-    loss: float
+    kept: float
 
     @classmethod
-    def of(cls, missing: Any, scale: Range) -> Missing | None:
+    def of(cls, missing: Any, scale: Range | LearnedRange) -> Missing | None:
         """From ``missing=0.0``, a reward, or ``missing={"loss": 1.0}``."""
         if missing is None:
             return None
@@ -79,5 +86,5 @@ class Missing(NamedTuple):
                 wanted = "a reward, or {'loss': ...}"
                 raise InvalidArgumentError("missing", missing, wanted)
             ((word, value),) = missing.items()
-        loss = scale.loss_of(word, value, "missing")
-        return cls(word, float(value), loss)
+        kept = scale.take(word, value, "missing")
+        return cls(word, float(value), kept)

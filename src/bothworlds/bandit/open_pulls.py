@@ -28,8 +28,8 @@ class OpenPull(NamedTuple):
     probability: float
     weight: float
     memo: float
-    loss: float
-    """What was reported and waits for its deadline; NaN before."""
+    kept: float
+    """What was reported and waits for its deadline, as the range takes it; NaN before."""
     made: float
     """When, in seconds since 1970; 0 where time plays no part."""
     arm: int

@@ -33,7 +33,7 @@ def arms_of(bandit: Bandit) -> list[Arm]:
                 continue
             mean = "–"
             if bandit._seen[i]:
-                value = bandit._range.value_of(bandit._word, bandit._loss_sums[i] / bandit._seen[i])
+                value = bandit._range.value_of(bandit._word, bandit._sums[i] / bandit._seen[i])
                 mean = f"{value:.4g}"
             rows.append(Arm(str(label), probabilities[label], bandit._pulls[i], mean))
     return sorted(rows, key=lambda row: -row.p)

@@ -12,6 +12,7 @@ from bothworlds._version import __version__
 from bothworlds.bandit.arms import require_changing_arms
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.keys import saved_secret
+from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.bandit.pull import NO_LIFE, family_of, labels_of, life_and_round
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
 from bothworlds.policies.base import Policy, require_policy, step
@@ -24,6 +25,7 @@ NEWER_OPTIONS = ("clip", "missing", "wait", "learn_at", "floor")  # which older 
 
 def describe(bandit: Bandit) -> dict[str, Any]:
     """What :func:`restore` makes the same bandit of."""
+    learned = bandit._range if isinstance(bandit._range, LearnedRange) else None
     return {
         "format": statefile.FORMAT,
         "version": statefile.VERSION,
@@ -35,8 +37,9 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "policy": policies.to_dict(bandit._policy),
         "horizon": bandit._horizon,
         "low": bandit._range.low,
-        "high": bandit._range.high,
+        "high": bandit._range.high if learned is None else None,
         "clip": bandit._range.clip,
+        "range": None if learned is None else learned.to_dict(),
         "wait": None if bandit._wait is None else bandit._wait._asdict(),
         "missing": None if bandit._missing is None else {bandit._missing.word: bandit._missing.value},
         "learn_at": LEARN_AT[bandit._defers],
@@ -49,7 +52,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "restarts": bandit._restarts,
         "pulls": list(bandit._pulls),
         "seen": list(bandit._seen),
-        "loss_sums": list(bandit._loss_sums),
+        "loss_sums": list(bandit._sums),
         "outstanding": [
             {
                 "id": f"{bandit._lives[record.life]}-{number}",
@@ -58,7 +61,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
                 "observe": record.observe,
                 "weight": record.weight,
                 "memo": record.memo,
-                "loss": None if math.isnan(record.loss) else record.loss,
+                "loss": None if math.isnan(record.kept) else record.kept,
                 "made": record.made,
                 "restarts": record.restarts,
                 "asleep": asleep_at(bandit, number),
@@ -106,7 +109,11 @@ def restore(make: type[Bandit], data: dict[str, Any], policy: Policy | str | Non
         bandit._overdue = count(data, "overdue")
         bandit._pulls = statefile.counts(data, "pulls", n)
         bandit._seen = statefile.counts(data, "seen", n)
-        bandit._loss_sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=0.0).tolist()
+        least = 0.0
+        if isinstance(bandit._range, LearnedRange):
+            bandit._range.restore(data["range"])
+            least = -math.inf
+        bandit._sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=least).tolist()
         for name in ("disabled", "retired"):
             for number in statefile.arms(data, name, n):
                 require_changing_arms(saved, bandit._shares)
@@ -148,8 +155,11 @@ def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> in
     probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
     weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
     memo = _check.number("memo", item["memo" if version > 1 else "epoch"], at_least=0.0)
-    reported = item.get("loss")
-    loss = math.nan if reported is None else _check.number("loss", reported, at_least=0.0, at_most=1.0)
+    kept = math.nan
+    if item.get("loss") is not None:
+        learned = isinstance(bandit._range, LearnedRange)
+        least, most = (bandit._range.low, None) if learned else (0.0, 1.0)
+        kept = _check.number("loss", item["loss"], at_least=least, at_most=most)
     made = _check.number("made", item.get("made", 0.0), at_least=0.0)
     since, life_number = count(item, "restarts"), bandit._lives.index(life)
     asleep = statefile.arms(item, "asleep", n)
@@ -158,7 +168,7 @@ def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> in
     if asleep:
         bandit._awake_at[number] = np.ones(n)
         bandit._awake_at[number][asleep] = 0.0
-    row = probability, weight, memo, loss, made, arm, observe, since, life_number
+    row = probability, weight, memo, kept, made, arm, observe, since, life_number
     bandit._open.add(number, row)
     return number
 
