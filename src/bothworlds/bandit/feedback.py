@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds import _check
+from bothworlds._jit import FloatArray
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 
-WORDS = ("reward", "loss")
+WORDS = {"reward": "rewards", "loss": "losses"}  # one, and many
 ROUNDING = 1e-6  # how far beyond the range, in units of its width, a number is still taken for its end
 
 
@@ -37,6 +38,14 @@ class Range(NamedTuple):
             value = self._inside(name or word, value)
         loss: float = (high - value) / (high - low) if word == "reward" else (value - low) / (high - low)
         return loss
+
+    def losses_of(self, word: str, values: Any, size: int) -> FloatArray:
+        """So many rewards or losses as losses in [0, 1]."""
+        array = _check.vector(WORDS[word], values, size=size, fix="give one for each pull")
+        for i in np.flatnonzero(~((self.low <= array) & (array <= self.high))):
+            array[i] = self._inside(f"{WORDS[word]}[{i}]", float(array[i]))
+        span = self.high - self.low
+        return (self.high - array) / span if word == "reward" else (array - self.low) / span
 
     def value_of(self, word: str, loss: float) -> float:
         """A loss in [0, 1] in the user's word and range."""
