@@ -7,7 +7,7 @@ are random, so that no rule profits from round numbers. The rules:
 
 ``largest``  up to the largest reward so far, in powers of two; the policy starts again when it grows
 ``half``     up to the power of two at which half of all that was earned lies below
-``learned``  ``Bandit(high=None)``: 1.25 times what is usual for the arm with the largest rewards
+``learned``  ``Bandit(high=None)``: 1.5 times what is usual for the arm with the largest rewards
 
 ``learned`` is a transcription for compiled code; the first run of each world is held to a real Bandit.
 """
@@ -43,15 +43,13 @@ class Room(NamedTuple):
     """What the rules remember: per arm, and per octave."""
 
     counts: FloatArray
-    means: FloatArray
-    variances: FloatArray
-    usual: FloatArray
+    logs: FloatArray
     earned: FloatArray
 
     @classmethod
     def new(cls, n_arms: int) -> Room:
         """Nothing yet."""
-        return cls(*(np.zeros(n_arms) for _ in range(4)), np.zeros(OCTAVES))
+        return cls(np.zeros(n_arms), np.full(n_arms, -math.inf), np.zeros(OCTAVES))
 
 
 @entry
@@ -98,15 +96,12 @@ def play(
         else:
             log = math.log(min(reward, 8.0 * width) if width > 0.0 else reward)
             room.counts[arm] += 1.0
-            n = room.counts[arm]
-            part = 1.0 / min(n, 64.0)
-            deviation = log - room.means[arm]
-            room.means[arm] += part * deviation
-            room.variances[arm] = (1.0 - part) * (room.variances[arm] + part * deviation * deviation)
-            spread = 0.5 * (1.0 - 1.0 / math.sqrt(n)) * math.sqrt(room.variances[arm])
-            room.usual[arm] = math.exp(room.means[arm] + spread)
-            wanted = 1.25 * room.usual.max()
-            if wanted > 1.5 * width or wanted < width / 3.0:
+            if room.counts[arm] == 1.0:
+                room.logs[arm] = log
+            else:
+                room.logs[arm] += (log - room.logs[arm]) / min(room.counts[arm], 64.0)
+            wanted = 1.5 * math.exp(room.logs.max())
+            if wanted > 1.5 * width or wanted < 0.5 * width:
                 width = wanted
     return regret
 

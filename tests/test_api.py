@@ -101,7 +101,7 @@ def test_options_are_given_by_name(name):
         each.name
         for each in parameters
         if each.kind is each.POSITIONAL_OR_KEYWORD and each.default is not each.empty
-    ] == ([] if value is not bw.Bandit else ["policy"])
+    ] == (["policy"] if value in (bw.Bandit, bw.Bandits) else [])
 
 
 def test_type_checkers_do_not_see_the_attribute_hook():

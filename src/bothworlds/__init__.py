@@ -11,7 +11,7 @@ import typing as _typing
 
 from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
-from bothworlds.bandit import Bandit, Pull
+from bothworlds.bandit import Bandit, Bandits, Pull, Pulls
 from bothworlds.environments import Environment
 from bothworlds.errors import BothworldsError
 from bothworlds.policies import (
@@ -80,6 +80,7 @@ __all__ = [
     "UCB1",
     "Avner",
     "Bandit",
+    "Bandits",
     "BothworldsError",
     "BroadOMD",
     "CountedBarrier",
@@ -96,6 +97,7 @@ __all__ = [
     "LogBarrier",
     "Policy",
     "Pull",
+    "Pulls",
     "Regularizer",
     "Restarting",
     "Run",

@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -61,11 +61,13 @@ def start(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dic
     if way == "never" or not _jit.can_compile():
         _give(owner, {name: entry.python for name, (entry, _) in kernels.items()})
         return
-    form = tuple(_form(arguments) for _, arguments in kernels.values())
+    form = _form_of(kernels)
     if way == "wait" or many or any(kind in _jit.outside for kind in _classes(form)):
-        if many and way != "wait":
-            _announce(kernels, n_arms)
-        _give(owner, {name: entry.bind(*arguments) for name, (entry, arguments) in kernels.items()})
+        if form not in _bound:
+            if many and way != "wait":
+                _announce(kernels, n_arms)
+            _bound[form] = {name: entry.bind(*arguments) for name, (entry, arguments) in kernels.items()}
+        _give(owner, _bound[form])
         return
     with _lock:
         changeover = _started.get(form)
@@ -76,13 +78,32 @@ def start(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dic
             changeover.owners.add(owner)
 
 
+def follow(owner: Any, leader: Any, names: Iterable[str]) -> None:
+    """Give ``owner`` the kernels of ``leader``, which has the same types, now and later."""
+    with _lock:
+        _give(owner, {name: getattr(leader, name) for name in names})
+        for changeover in _started.values():
+            if leader in changeover.owners:
+                _give(owner, changeover.code)
+                changeover.owners.add(owner)
+
+
 def _give(owner: Any, code: Code) -> None:
     for name, function in code.items():
         setattr(owner, name, function)  # not by __dict__, which would make every attribute slower
 
 
-def _form(value: Any) -> Any:
+def _form_of(kernels: Kernels) -> tuple[Any, ...]:
     """What decides which machine code is needed, as far as Python can tell."""
+    forms: dict[int, Any] = {}  # most arguments are the same for all kernels
+    for _, arguments in kernels.values():
+        for value in arguments:
+            if id(value) not in forms:
+                forms[id(value)] = _form(value)
+    return tuple((entry, *(forms[id(value)] for value in args)) for entry, args in kernels.values())
+
+
+def _form(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.c_contiguous
     if isinstance(value, tuple):
@@ -205,6 +226,7 @@ def _interpreter() -> str:
 
 _lock = threading.Lock()
 _started: dict[Any, _Changeover] = {}
+_bound: dict[Any, Code] = {}  # that of bandits which waited for it
 
 # --- forks ----------------------------------------------------------------------------------------------
 

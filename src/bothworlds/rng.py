@@ -52,7 +52,7 @@ def from_dict(data: dict[str, Any]) -> np.random.Generator:
     try:
         if data["bit_generator"] != "Philox":
             raise InvalidArgumentError("bit_generator", data["bit_generator"], "'Philox'")
-        bits = np.random.Philox()
+        bits = np.random.Philox(key=0)  # without one it would ask the system for entropy
         bits.state = {
             "bit_generator": "Philox",
             "state": {

@@ -55,19 +55,20 @@ def _sizes(policy: Policy) -> list[int]:
     return sorted(kinds.values())
 
 
-def _use(policy: Policy, n_arms: int, horizon: int | None, *, restricted: bool = False) -> None:
+def _use(policy: Policy, n_arms: int, horizon: int | None, part: str = "single") -> None:
     bandit = Bandit(n_arms, policy, horizon=horizon)
-    kernels = bandit._among().kernels if restricted else bandit._kernels()
+    if part == "single":
+        kernels = bandit._kernels()
+    else:
+        kernels = (bandit._among() if part == "among" else bandit._batch()).kernels
     for entry, arguments in kernels.values():
         entry.bind(*arguments)
 
 
-def compile_bandit(
-    policy: dict[str, Any], n_arms: int, horizon: int | None, *, restricted: bool = False
-) -> None:
+def compile_bandit(policy: dict[str, Any], n_arms: int, horizon: int | None, part: str) -> None:
     """What the process does that a bandit starts (see ``_changeover``): one at a time on a machine."""
     with exclusive(cache_directory() / "compiling"):
-        _use(policy_table.from_dict(policy), n_arms, horizon, restricted=restricted)
+        _use(policy_table.from_dict(policy), n_arms, horizon, part)
 
 
 def _play(policy: Policy, environment: Environment) -> None:

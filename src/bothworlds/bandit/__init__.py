@@ -1,4 +1,6 @@
 """``bw.Bandit``: a policy in use; a file for each of its ideas."""
 
 from bothworlds.bandit.bandit import Bandit as Bandit
+from bothworlds.bandit.batch import Pulls as Pulls
+from bothworlds.bandit.many import Bandits as Bandits
 from bothworlds.bandit.pull import Pull as Pull

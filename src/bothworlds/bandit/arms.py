@@ -57,19 +57,19 @@ def require_changing_arms(policy: Policy, shares: Shares | None) -> None:
 class Roster:
     """The arms of a bandit by their labels, and who of them is disabled or has retired, by their numbers."""
 
-    def __init__(self, arms: tuple[Label, ...]) -> None:
+    def __init__(
+        self,
+        arms: tuple[Label, ...],
+        disabled: frozenset[int] = frozenset(),
+        retired: frozenset[int] = frozenset(),
+    ) -> None:
         self._arms = arms
-        self.disabled: frozenset[int] = frozenset()
-        self.retired: frozenset[int] = frozenset()
         self._numbers: dict[Label, int] = {}  # of each label, made when it is first needed
-        self.awake: FloatArray | None = None
-        """1 for arms that can be drawn, 0 for others; None if all can."""
+        self._set(disabled, retired)
 
     def with_arms(self, arms: tuple[Label, ...]) -> Roster:
         """A copy with these arms, of which the first are the same."""
-        other = Roster(arms)
-        other._set(self.disabled, self.retired)
-        return other
+        return Roster(arms, self.disabled, self.retired)
 
     @property
     def there(self) -> tuple[Label, ...]:
@@ -129,6 +129,7 @@ class Roster:
     def _set(self, disabled: frozenset[int], retired: frozenset[int]) -> None:
         self.disabled, self.retired = disabled, retired
         asleep = disabled | retired
+        # 1 for arms that can be drawn, 0 for others; None if all can
         self.awake = self._mask(set(range(len(self._arms))) - asleep) if asleep else None
 
     def _mask(self, numbers: set[int]) -> FloatArray:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from os import PathLike
-from typing import Any, Literal, Never
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bothworlds import _changeover, _check, policies, rng, statefile
+from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray
 from bothworlds._words import counted
-from bothworlds.bandit import printing, saving
+from bothworlds.bandit import batch, printing, resting, saving
 from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
+from bothworlds.bandit.batch import Batch, Pulls
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
-from bothworlds.bandit.keys import Key, fill_with_key
+from bothworlds.bandit.keys import Key, fill_with_key, new_secret
 from bothworlds.bandit.learned_range import LearnedRange, range_of
-from bothworlds.bandit.open_pulls import RECENT, OpenPull, OpenPulls, Row
+from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
 from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
@@ -47,9 +49,9 @@ from bothworlds.policies.base import (
 )
 from bothworlds.simplex.kernel import FAILED
 
-KEYS = 1  # the path of the secret below the seed
+ROOM = ("_uniforms", "_own", "_restricted", "_batched")  # what is not part of a bandit, but of its calls
+KERNELS = ("_act", "_learn", "_read")
 NOT_YET = math.nan  # what is kept of a pull that has had no feedback
-KEPT, MADE = OpenPull._fields.index("kept"), OpenPull._fields.index("made")  # where they are in a row
 
 
 class Bandit:
@@ -157,21 +159,37 @@ class Bandit:
             raise InvalidArgumentError(name, given, "given with a wait", fix="write Bandit(..., wait=...)")
         self._late = 0
         self._overdue = 0  # the last round known to have waited long enough
-        self._random = rng.stream(seed)
-        self._secret = rng.stream(seed, KEYS).bytes(16)
         self._state = init(self._params)
-        self._id = secrets.token_hex(8)
         self._rounds = 0
         self._restarts = 0
         self._open = OpenPulls()
         self._roster = Roster(self._arms)
         self._awake_at: dict[int, FloatArray] = {}  # of open pulls at which not all of today's arms were
-        self._lives: list[str] = []
         self._pulls = [0] * len(self._arms)
         self._seen = [0] * len(self._arms)
         self._sums = [0.0] * len(self._arms)
         self._word = "reward"  # the user's own: the word of the last update
+        self._be_born(seed)
         self._ready()
+
+    def _be_born(self, seed: int | None) -> None:
+        """Randomness and a name."""
+        self._random = rng.stream(seed)
+        self._secret = new_secret(seed)
+        self._id = secrets.token_hex(8)
+        self._lives: list[str] = []
+
+    def _twin(self, seed: int | None) -> Bandit:
+        """Another bandit with all that this one knows, and randomness and a name of its own."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self._snapshot())
+        twin._be_born(seed)
+        twin._lock, twin._forks = threading.RLock(), 0
+        twin._begin_life()
+        twin._make_room()
+        _changeover.follow(twin, self, KERNELS)
+        survive_forks(twin)
+        return twin
 
     def _ready(self) -> None:
         """What is not part of the state: this life, lock, buffer, compiled kernels."""
@@ -183,50 +201,67 @@ class Bandit:
 
     def _bind(self) -> None:
         """The kernels for this number of arms, and their buffers."""
+        self._make_room()
+        self._start(self, self._kernels(), "single")
+
+    def _make_room(self) -> None:
         draws = self._policy.draws
         self._uniforms = np.empty(draws if self._shares is None else draws + 1)
         self._own = self._uniforms[:draws]  # the policy's
         self._restricted: Restricted | None = None  # made when it is first needed
-        _changeover.start(self, self._kernels(), n_arms=self._n_played, recipe=self._recipe)
+        self._batched: Batch | None = None  # likewise
+
+    def _start(self, owner: Any, kernels: Kernels, part: str) -> None:
+        """Give ``owner`` its kernels; ``part`` names them for another process that compiles."""
+
+        def recipe() -> dict[str, Any]:
+            policy = policies.to_dict(self._policy)
+            return {"policy": policy, "n_arms": self._n_played, "horizon": self._horizon, "part": part}
+
+        _changeover.start(owner, kernels, n_arms=self._n_played, recipe=recipe)
 
     @property
     def _n_played(self) -> int:
         """The number of arms that the policy plays."""
         return len(self._arms if self._shares is None else self._shares.free)
 
-    def _kernels(self) -> _changeover.Kernels:
+    def _kernels(self) -> Kernels:
         """The attributes that are kernels, Python or machine code, with arguments of the right types."""
-        return {
-            "_act": (pull_once, (self._params, self._state, self._own, 0)),
-            "_learn": (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
-            "_read": (read_distribution, (self._params, self._state, np.empty(self._n_played))),
-        }
-
-    def _recipe(self) -> dict[str, Any]:
-        """For another process that compiles these kernels."""
-        return {
-            "policy": policies.to_dict(self._policy),
-            "n_arms": self._n_played,
-            "horizon": self._horizon,
-        }
+        kernels = (
+            (pull_once, (self._params, self._state, self._own, 0)),
+            (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
+            (read_distribution, (self._params, self._state, np.empty(self._n_played))),
+        )
+        return dict(zip(KERNELS, kernels, strict=True))
 
     def _begin_life(self) -> None:
         """From now on pulls have ids that no twin gives out, nor this bandit before."""
         self._life = new_life(self._id)
         self._lives.append(self._life)
 
-    def _live_on_in_child(self) -> None:
+    def _live_on_in_child(self, fork: int) -> None:
         """In the child of a fork: ids and draws that neither the parent has nor its other children."""
-        self._random = rng.branch(self._random, self._forks)
+        if "_resting" in self.__dict__:
+            self._forked.append(fork)  # when it wakes
+            return
+        self._random = rng.branch(self._random, fork)
         self._begin_life()
 
     # --- the loop: pull, update ---------------------------------------------------------------------
 
-    def pull(self, *, key: Key | None = None, among: Iterable[Label] | None = None) -> Pull:
-        """Draw the next arm.
+    @overload
+    def pull(self, *, key: Key | None = None, among: Iterable[Label] | None = None) -> Pull: ...
+    @overload
+    def pull(self, n: int, *, among: Iterable[Label] | None = None) -> Pulls: ...
+    def pull(
+        self, n: int | None = None, *, key: Key | None = None, among: Iterable[Label] | None = None
+    ) -> Pull | Pulls:
+        """Draw the next arm, or the next ``n``.
 
         Parameters
         ----------
+        n:
+            How many, before any feedback: the same as so many single pulls, as columns, and faster.
         key:
             Whom it is for: a string, an integer or bytes. The draw is then a function of the key and of the
             distribution: as long as the distribution stands the same user gets the same arm, in every
@@ -247,14 +282,20 @@ class Bandit:
         >>> import bothworlds as bw
         >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
         >>> [bandit.pull(key="ann").arm for _ in range(3)]
-        ['red', 'red', 'red']
+        ['blue', 'blue', 'blue']
         >>> bw.Bandit(["blue", "green", "red"], seed=7).pull(key="ann").arm
-        'red'
+        'blue'
         >>> bandit.pull(among=["blue", "red"])
         Pull(round=4, arm='blue', observe='blue', probability=0.5)
         """
-        opened = self._open
+        if n is not None:
+            _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
+            if key is not None:
+                raise InvalidArgumentError("key", key, "given for a single pull", fix="write pull(key=...)")
+            with self._lock:
+                return batch.draw(self, n, among)
         with self._lock:
+            opened = self._open
             if self._wait is not None:
                 self._close_overdue()
             awake = self._roster.awake if among is None else self._awake_among(among)
@@ -309,10 +350,27 @@ class Bandit:
             p = self._policy_distribution()[place]
         return shares.free[place], shares.mixed(p), memo
 
+    @overload
+    def update(self, pull: Pull | str, *, reward: float) -> None: ...
+    @overload
+    def update(self, pull: Pull | str, *, loss: float) -> None: ...
+    @overload
+    def update(self, pull: Sequence[Pull | str], *, rewards: ArrayLike) -> None: ...
+    @overload
+    def update(self, pull: Sequence[Pull | str], *, losses: ArrayLike) -> None: ...
     def update(
-        self, pull: Pull | str, *unnamed: Never, reward: float | None = None, loss: float | None = None
+        self,
+        pull: Any,
+        *unnamed: Any,
+        reward: float | None = None,
+        loss: float | None = None,
+        rewards: ArrayLike | None = None,
+        losses: ArrayLike | None = None,
     ) -> None:
         """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once.
+
+        For several pulls, or their ids, ``rewards`` or ``losses`` has a number for each: the same as so many
+        single updates, in that order; if one of them is refused, none is learned.
 
         Instead of a pull its id will do. Booleans are numbers: a click is ``reward=True``. Report zeros too:
         what is reported only when it is good teaches nothing (or give ``wait`` and ``missing``). An answer
@@ -321,6 +379,9 @@ class Bandit:
         if unnamed:
             fix = f"write update(pull, reward={unnamed[0]!r}) or update(pull, loss={unnamed[0]!r})"
             raise InvalidArgumentError("reward", unnamed[0], "given by its name", fix=fix)
+        if rewards is not None or losses is not None:
+            self._update_many(pull, reward=reward, loss=loss, rewards=rewards, losses=losses)
+            return
         if (reward is None) == (loss is None):
             got = "neither" if reward is None else "both"
             raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
@@ -329,14 +390,30 @@ class Bandit:
             if self._wait is not None:
                 self._close_overdue()
             number, row = self._find(pull)
-            kept = self._range.take(word, value)
-            if row is None:
-                self._late += 1
-            elif self._defers:
-                self._keep(number, row, kept)
-            else:
-                self._close(number, row, kept)
+            self._hear(number, row, self._range.take(word, value))
             self._word = word
+
+    def _update_many(self, pulls: Any, **words: Any) -> None:
+        (name, values), *others = ((name, value) for name, value in words.items() if value is not None)
+        if others:
+            raise InvalidArgumentError(name, values, f"given without {others[0][0]}")
+        if isinstance(pulls, (Pull, str)) or not isinstance(pulls, Sequence):
+            fix = "for a single one write reward=... or loss=..."
+            raise InvalidArgumentError("pull", pulls, "several pulls, or their ids", fix=fix)
+        word = "reward" if name == "rewards" else "loss"
+        with self._lock:
+            self._close_overdue()
+            batch.learn(self, pulls, word, self._range.take_many(word, values, len(pulls)))
+            self._word = word
+
+    def _hear(self, number: int, row: Row | None, kept: float) -> None:
+        """Take in feedback: learn it, keep it until its deadline, or count it as late."""
+        if row is None:
+            self._late += 1
+        elif self._defers:
+            self._keep(number, row, kept)
+        else:
+            self._close(number, row, kept)
 
     def forget(self, pull: Pull | str) -> None:
         """Close a pull without learning, because its arm was never shown.
@@ -396,10 +473,7 @@ class Bandit:
                 else:
                     status = self._learn(self._params, self._state, place, unit, weight, memo)
                 if status == FAILED:
-                    raise SolverError(
-                        f"{self._policy!r} found no solution after {self._pull(number, row)!r}; go back to "
-                        "a saved state, and please report this"
-                    )
+                    raise self._no_solution(self._pull(number, row))
             self._seen[observe] += 1
             self._sums[observe] += kept
         if self._open.recent.pop(number, None) is None:
@@ -559,13 +633,15 @@ class Bandit:
         """What is needed where not all arms are awake."""
         if self._restricted is None:
             made = self._restricted = Restricted(self._n_played, self._params, self._state, self._own)
-            _changeover.start(
-                made,
-                made.kernels,
-                n_arms=self._n_played,
-                recipe=lambda: self._recipe() | {"restricted": True},
-            )
+            self._start(made, made.kernels, "among")
         return self._restricted
+
+    def _batch(self) -> Batch:
+        """What is needed for many pulls at once."""
+        if self._batched is None:
+            made = self._batched = Batch(self._arms, self._params, self._state, self._policy.draws)
+            self._start(made, made.kernels, "batch")
+        return self._batched
 
     @property
     def disabled(self) -> tuple[Label, ...]:
@@ -606,6 +682,12 @@ class Bandit:
     def _repeated(self, pull: Pull | str) -> RepeatedPullError:
         return RepeatedPullError(
             f"{pull!r} has had its feedback, or was forgotten; each pull is updated once"
+        )
+
+    def _no_solution(self, pull: Pull) -> SolverError:
+        return SolverError(
+            f"{self._policy!r} found no solution after {pull!r}; go back to a saved state, and please report "
+            "this"
         )
 
     def _pull(self, number: int, row: Row) -> Pull:
@@ -662,10 +744,11 @@ class Bandit:
         --------
         >>> import bothworlds as bw
         >>> shop = bw.Bandit(["a", "b"], high=None, seed=7)
-        >>> for basket in (0.0, 40.0, 0.0, 60.0):
+        >>> for basket in (0.0, 40.0, 0.0, 50.0):
         ...     shop.update(shop.pull(), reward=basket)
-        >>> shop.range
-        (0.0, 50.0)
+        >>> low, high = shop.range
+        >>> low, round(high)
+        (0.0, 60)
         """
         with self._lock:
             return self._range.low, self._range.high
@@ -722,22 +805,47 @@ class Bandit:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            private = {"_lock", "_forks", "_life", "_uniforms", "_own", "_restricted", *self._kernels()}
-            kept = {name: value for name, value in self.__dict__.items() if name not in private}
-            # copies, so that a pickle taken while another thread plays is one moment, not two
-            return kept | {
-                "_open": self._open.copy(),
-                "_roster": self._roster.with_arms(self._arms),
-                "_awake_at": dict(self._awake_at),
-                "_lives": list(self._lives),
-                "_range": copy.deepcopy(self._range),
-                "_state": statefile.copy_state(self._state),
-                "_random": copy.deepcopy(self._random),
-                "_pulls": list(self._pulls),
-                "_seen": list(self._seen),
-                "_sums": list(self._sums),
-            }
+            return self._snapshot() | {"_random": rng.from_dict(rng.to_dict(self._random))}
+
+    def _snapshot(self) -> dict[str, Any]:
+        """All but the random stream; copies, so that what is taken while a thread plays is one moment."""
+        private = {"_lock", "_forks", "_life", *ROOM, *KERNELS}
+        kept = {name: value for name, value in self.__dict__.items() if name not in private}
+        return kept | {
+            "_open": self._open.copy(),
+            "_roster": self._roster.with_arms(self._arms),
+            "_awake_at": dict(self._awake_at),
+            "_lives": list(self._lives),
+            "_range": self._range if isinstance(self._range, Range) else self._range.copy(),
+            "_state": statefile.copy_state(self._state),
+            "_pulls": list(self._pulls),
+            "_seen": list(self._seen),
+            "_sums": list(self._sums),
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._ready()
+
+    # --- at rest ------------------------------------------------------------------------------------
+
+    def _rest(self) -> None:
+        """Take little memory until somebody touches this bandit."""
+        with self._lock:
+            if "_resting" not in self.__dict__:
+                kept = {name: value for name, value in self.__dict__.items() if name not in ROOM}
+                awake = {name: kept.pop(name) for name in ("_lock", "_forks", *KERNELS)}
+                self.__dict__ = awake | {"_resting": resting.lay_down(kept), "_forked": []}
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute that is missing: of a bandit at rest, which wakes."""
+        if "_resting" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with self._lock:
+            if "_resting" in self.__dict__:  # no other thread was faster
+                self.__dict__.update(resting.wake(self._resting))
+                self._make_room()
+                del self._resting
+                for number in self.__dict__.pop("_forked"):
+                    self._live_on_in_child(number)
+        return getattr(self, name)

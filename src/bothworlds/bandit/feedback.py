@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bothworlds import _check
+from bothworlds._jit import FloatArray
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 
 if TYPE_CHECKING:
     from bothworlds.bandit.learned_range import LearnedRange
 
-WORDS = ("reward", "loss")
+WORDS = {"reward": "rewards", "loss": "losses"}  # one, and many
 ROUNDING = 1e-6  # how far beyond the range, in units of its width, a number is still taken for its end
 
 
@@ -40,6 +41,14 @@ class Range(NamedTuple):
             value = self._inside(name or word, value)
         loss: float = (high - value) / (high - low) if word == "reward" else (value - low) / (high - low)
         return loss
+
+    def take_many(self, word: str, values: Any, size: int) -> FloatArray:
+        """So many rewards or losses as they are kept."""
+        array = _check.vector(WORDS[word], values, size=size, fix="give one for each pull")
+        for i in np.flatnonzero(~((self.low <= array) & (array <= self.high))):
+            array[i] = self._inside(f"{WORDS[word]}[{i}]", float(array[i]))
+        span = self.high - self.low
+        return (self.high - array) / span if word == "reward" else (array - self.low) / span
 
     def value_of(self, word: str, kept: float) -> float:
         """What was taken, in the user's word and range."""

@@ -21,8 +21,8 @@ class Forkable(Protocol):
     _forks: int
     """How often it was there when the process forked."""
 
-    def _live_on_in_child(self) -> None:
-        """Become another than the one in the parent, and in its other children."""
+    def _live_on_in_child(self, fork: int) -> None:
+        """Become another than the one in the parent and in its other children, which have other numbers."""
 
 
 _alive: WeakSet[Any] = WeakSet()
@@ -53,7 +53,7 @@ def _release() -> None:
 
 def _after_in_child() -> None:
     for bandit in _held:
-        bandit._live_on_in_child()
+        bandit._live_on_in_child(bandit._forks)
     _release()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
@@ -35,6 +36,13 @@ def fill_with_key(secret: bytes, key: Any, out: FloatArray) -> None:
         words = np.frombuffer(blake2b(data, key=secret, salt=salt).digest(), "<u8")
         part = out[begin : begin + WORDS]
         part[:] = (words[: part.size] >> np.uint64(11)) * 2.0**-53
+
+
+def new_secret(seed: int | None) -> bytes:
+    """The secret of a bandit: a function of its seed, or fresh."""
+    if seed is None:
+        return secrets.token_bytes(SIZE)
+    return blake2b(b"%d" % seed, digest_size=SIZE, person=b"bothworlds keys").digest()
 
 
 def saved_secret(text: Any, bandit: str) -> bytes:

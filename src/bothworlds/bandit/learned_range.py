@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 from bothworlds import _check, statefile
+from bothworlds._jit import FloatArray
 from bothworlds.bandit.feedback import ROUNDING, WORDS, Range, number_of
-from bothworlds.errors import InvalidArgumentError
+from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 
 LARGEST = 1e100  # beyond it sums and widths might overflow
-USUAL = 64.0  # what is usual for an arm is learned from about so many of its latest numbers
-SPREAD = 0.5  # standard deviations of their logarithm above its mean, and
-MARGIN = 1.25  # what is beyond that: room to tell more from usual even where the usual is always the same
+MEMORY = 64  # what is usual for an arm is learned from about so many of its latest numbers
+MARGIN = 1.5  # widths per usual size: room to tell more from usual, even where the usual is always the same
 OUTLIER = 8.0  # widths: what is larger counts as so many, so that one wrong number moves little
-GROWTH, SHRINKAGE = 1.5, 1.0 / 3.0  # the width stays as it is while what is learned is within
+GROWTH, SHRINKAGE = 1.5, 0.5  # the width stays as it is while the one that was learned is within
+UNKNOWN = -math.inf
 
 
 class LearnedRange:
     """A range whose width w is learned: [low, low + w], or [−w, w] where low is None.
 
     What is beyond the range is taken for its end. Sizes x are distances from low; zeros say nothing of the
-    scale, and are no loss of information either: they are the low end of any range. Of the sizes of each arm
-    the mean m and the standard deviation s of log x are kept, forgetting all but about the latest 64, and
+    scale. The width is one and a half times what is usual for the arm that has the largest sizes, in the
+    geometric mean,
 
-        w = 1.25·max_i exp{m_i + ½·(1 − 1/√n_i)·s_i} ,
+        w = 1.5·max_i exp(m_i) ,   m_i the mean of log x over about the latest 64 sizes of arm i ,
 
-    taken over when it exceeds 1.5 or falls below ⅓ of the width in force. The policy is not told: to it a new
-    width is a world in which all losses have moved together. A number is learned with the width that its
-    forerunners left, which is fixed before the draw whenever feedback is immediate.
+    taken over when it is more than 1.5 times or less than half the width in force. The policy is not told: to
+    it a new width is a world in which all losses have moved together. A number is learned with the width that
+    was in force before it.
     """
 
     def __init__(self, low: float | None, clip: bool, n_arms: int) -> None:
@@ -37,9 +39,7 @@ class LearnedRange:
         self.word: str | None = None  # the only one: a reward has no loss while the other end is unknown
         self.width = 0.0  # before the first size
         self.counts = [0] * n_arms
-        self.means = [0.0] * n_arms
-        self.variances = [0.0] * n_arms
-        self.usual = [0.0] * n_arms  # exp{…} of each arm; 0 for those of which nothing is known
+        self.means = [UNKNOWN] * n_arms
 
     @classmethod
     def of(cls, low: Any, clip: Any, n_arms: int) -> LearnedRange:
@@ -56,20 +56,30 @@ class LearnedRange:
 
     def take(self, word: str, value: Any, name: str = "") -> float:
         """A reward or a loss (``word`` says which) as it is kept: as it is."""
-        name = name or word
+        number = self._checked(name or word, word, value)
+        self.word = word
+        return number
+
+    def take_many(self, word: str, values: Any, size: int) -> FloatArray:
+        """So many rewards or losses as they are kept; their word is not yet taken for the only one."""
+        array = _check.vector(WORDS[word], values, size=size, fix="give one for each pull")
+        for i, value in enumerate(array.tolist()):
+            array[i] = self._checked(f"{WORDS[word]}[{i}]", word, value)
+        return array
+
+    def _checked(self, name: str, word: str, value: Any) -> float:
         if self.word not in (None, word):
             fix = "where high is None, report rewards or losses, not both"
             raise InvalidArgumentError(name, value, f"a {self.word}, as those before", fix=fix)
         number = _check.number(
             name, number_of(value), at_least=-LARGEST, at_most=LARGEST, fix="use a larger unit"
         )
-        if self.low is not None and number < self.low:
-            if not self.clip and self.low - number > ROUNDING * self.width:
-                fix = "give the smallest as Bandit(..., low=...), or clip=True to cut off what is below"
-                _check.number(name, number, at_least=self.low, fix=fix)
-            number = self.low
-        self.word = word
-        return number
+        if self.low is None or number >= self.low:
+            return number
+        if not self.clip and self.low - number > ROUNDING * self.width:
+            fix = "give the smallest as Bandit(..., low=...), or clip=True to cut off what is below"
+            raise OutOfRangeError(name, number, f"a finite number at least {self.low:g}", fix=fix)
+        return self.low
 
     def value_of(self, word: str, kept: float) -> float:
         """What was taken, in the user's word."""
@@ -90,32 +100,25 @@ class LearnedRange:
             return
         log = math.log(min(size, OUTLIER * self.width) if self.width else size)
         self.counts[arm] += 1
-        n = self.counts[arm]
-        weight = 1.0 / min(n, USUAL)
-        deviation = log - self.means[arm]
-        self.means[arm] += weight * deviation
-        self.variances[arm] = (1.0 - weight) * (self.variances[arm] + weight * deviation * deviation)
-        self._bring_up_to_date(arm)
-        width = MARGIN * max(self.usual)
+        n, mean = self.counts[arm], self.means[arm]
+        self.means[arm] = log if n == 1 else mean + (log - mean) / min(n, MEMORY)
+        width = MARGIN * math.exp(max(self.means))
         if not SHRINKAGE * self.width <= width <= GROWTH * self.width:
             self.width = width
-
-    def _bring_up_to_date(self, arm: int) -> None:
-        n = self.counts[arm]
-        if n:
-            spread = SPREAD * (1.0 - 1.0 / math.sqrt(n)) * math.sqrt(self.variances[arm])
-            self.usual[arm] = math.exp(self.means[arm] + spread)
 
     def add(self) -> None:
         """One arm more, of which nothing is known."""
         self.counts.append(0)
-        for numbers in (self.means, self.variances, self.usual):
-            numbers.append(0.0)
+        self.means.append(UNKNOWN)
 
     def forget(self, arm: int) -> None:
         """As if nothing had been taken for this arm; the width in force stays until others move it."""
         self.counts[arm] = 0
-        self.means[arm] = self.variances[arm] = self.usual[arm] = 0.0
+        self.means[arm] = UNKNOWN
+
+    def copy(self) -> LearnedRange:
+        """An independent copy."""
+        return copy.deepcopy(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All that was learned, in plain JSON types."""
@@ -123,22 +126,20 @@ class LearnedRange:
             "word": self.word,
             "width": self.width,
             "counts": list(self.counts),
-            "means": list(self.means),
-            "variances": list(self.variances),
+            "means": [mean if n else 0.0 for n, mean in zip(self.counts, self.means, strict=True)],
         }
 
     def restore(self, data: dict[str, Any]) -> None:
         """Know what :meth:`to_dict` described."""
-        n = len(self.counts)
+        n_arms = len(self.counts)
         if data["word"] is not None:
-            _check.one_of("word", data["word"], WORDS)
+            _check.one_of("word", data["word"], tuple(WORDS))
         self.word = data["word"]
-        self.width = _check.number("width", data["width"], at_least=0.0)
-        self.counts = statefile.counts(data, "counts", n)
-        self.means = _check.vector("means", data["means"], size=n).tolist()
-        self.variances = _check.vector("variances", data["variances"], size=n, at_least=0.0).tolist()
-        for arm in range(n):
-            self._bring_up_to_date(arm)
+        self.width = _check.number("width", data["width"], at_least=0.0, at_most=LARGEST * MARGIN * OUTLIER)
+        self.counts = statefile.counts(data, "counts", n_arms)
+        most = math.log(OUTLIER * LARGEST)
+        means = _check.vector("means", data["means"], size=n_arms, at_least=-most, at_most=most).tolist()
+        self.means = [mean if n else UNKNOWN for n, mean in zip(self.counts, means, strict=True)]
 
 
 def range_of(low: Any, high: Any, clip: Any, n_arms: int) -> Range | LearnedRange:

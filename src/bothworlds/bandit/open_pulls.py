@@ -10,13 +10,15 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
+from bothworlds._jit import IntArray
 
 RECENT = 256  # so many pulls, the latest, are tuples
 FEW = 64  # so many closed rows are never worth sweeping away
 
 Row: TypeAlias = tuple[float, float, float, float, float, int, int, int, int]
 ROW = struct.Struct("=5d4i")
-COLUMNS = np.dtype([("numbers", "f8", 5), ("arm", "i4"), ("others", "i4", 3)])
 ARM = struct.Struct("=i")
 AT_ARM = 40  # bytes before it in a row
 CLOSED = -1  # the arm of a row that waits to be swept away
@@ -38,6 +40,10 @@ class OpenPull(NamedTuple):
     """How often the bandit had been restarted."""
     life: int
     """Which of the bandit's lives made it."""
+
+
+KEPT, MADE = OpenPull._fields.index("kept"), OpenPull._fields.index("made")  # where they are in a row
+COLUMNS = np.dtype([(name, "f8" if i < 5 else "i4") for i, name in enumerate(OpenPull._fields)])
 
 
 class OpenPulls:
@@ -73,6 +79,13 @@ class OpenPulls:
         if len(self.recent) > RECENT:
             self.pack()
 
+    def add_many(self, first: int, rows: NDArray[np.void]) -> None:
+        """Open pulls from round ``first`` on, the latest; columns have the names in OpenPull."""
+        self.pack(len(self.recent))
+        self._rounds.frombytes(np.arange(first, first + len(rows), dtype=np.int64).tobytes())
+        self._rows += rows.tobytes()
+        self.n_packed += len(rows)
+
     def get(self, number: int) -> Row | None:
         """The pull of this round, if it is open."""
         row = self.recent.get(number)
@@ -93,8 +106,28 @@ class OpenPulls:
         if self.recent.pop(number, None) is None:
             ARM.pack_into(self._rows, self._find(number) * ROW.size + AT_ARM, CLOSED)
             self.n_packed -= 1
-            if len(self._rounds) > 2 * self.n_packed + FEW:
-                self._sweep()
+            self._sweep_if_worth_it()
+
+    def places(self, rounds: IntArray) -> IntArray:
+        """Where the pulls of these rounds are, for :meth:`rows` and :meth:`close_many`; −1 if not open."""
+        self.pack(len(self.recent))
+        if not self._rounds:
+            return np.full(len(rounds), -1)
+        packed = np.frombuffer(self._rounds, np.int64)
+        places = np.searchsorted(packed, rounds)
+        places[places == len(packed)] = 0
+        is_open = (packed[places] == rounds) & (np.frombuffer(self._rows, COLUMNS)["arm"][places] != CLOSED)
+        return np.where(is_open, places, -1)
+
+    def rows(self, places: IntArray) -> NDArray[np.void]:
+        """What is remembered of the pulls at these places, in columns named as in OpenPull."""
+        return np.frombuffer(self._rows, COLUMNS)[places]
+
+    def close_many(self, places: IntArray) -> None:
+        """Forget the pulls at these places, which are open."""
+        np.frombuffer(self._rows, COLUMNS)["arm"][places] = CLOSED
+        self.n_packed -= len(places)
+        self._sweep_if_worth_it()
 
     def oldest(self) -> int | None:
         """The first round whose pull is open."""
@@ -121,14 +154,16 @@ class OpenPulls:
     def _is_closed(self, i: int) -> bool:
         return ARM.unpack_from(self._rows, i * ROW.size + AT_ARM) == (CLOSED,)
 
-    def pack(self) -> None:
-        """Move the older half of the recent pulls, which are many, into the arrays."""
-        for number in list(islice(self.recent, RECENT // 2)):
+    def pack(self, count: int = RECENT // 2) -> None:
+        """Move the oldest of the recent pulls into the arrays."""
+        for number in list(islice(self.recent, count)):
             self._rounds.append(number)
             self._rows += ROW.pack(*self.recent.pop(number))
-        self.n_packed += RECENT // 2
+        self.n_packed += count
 
-    def _sweep(self) -> None:
+    def _sweep_if_worth_it(self) -> None:
+        if len(self._rounds) <= 2 * self.n_packed + FEW:
+            return
         rows = np.frombuffer(self._rows, COLUMNS)
         kept = rows["arm"] != CLOSED
         self._rounds = array("q", np.frombuffer(self._rounds, np.int64)[kept].tobytes())

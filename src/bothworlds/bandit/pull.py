@@ -108,7 +108,8 @@ def life_and_round(pull: Any) -> tuple[str, int]:
             return parts_of(pull.id if isinstance(pull, Pull) else pull)
         except ValueError:
             raise UnknownPullError(f"{pull!r} is not a pull of a bandit, nor the id of one") from None
-    raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned, or its id")
+    fix = "for several pulls write rewards=... or losses=..." if isinstance(pull, Sequence) else ""
+    raise InvalidArgumentError("pull", pull, "what Bandit.pull() returned, or its id", fix=fix)
 
 
 # --- labels ---------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, copy_state, entry, generic, kernel
+from bothworlds._jit import FloatArray, IntArray, copy_state, entry, generic, kernel
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
@@ -372,7 +372,7 @@ def _no(params: Any) -> bool:
     return False
 
 
-# --- called from Python, one pull at a time -------------------------------------------------------------
+# --- called from Python, by the pull or by the batch ----------------------------------------------------
 
 
 @entry
@@ -390,6 +390,37 @@ def update_once(params: Any, state: Any, arm: int, loss: float, weight: float, m
     """A round with one observation."""
     learn(params, state, arm, loss, weight, memo)
     return step(params, state)
+
+
+@entry
+def pull_many(
+    params: Any,
+    state: Any,
+    uniforms: FloatArray,
+    outstanding: int,
+    arms: IntArray,
+    shown: IntArray,
+    probabilities: FloatArray,
+    weights: FloatArray,
+    memos: FloatArray,
+) -> None:
+    """Draws one after the other, a row of uniforms each, into columns of what :func:`pull_once` returns."""
+    for i in range(arms.size):
+        before_draw(params, state, outstanding + i, uniforms[i, :0])  # all arms are awake
+        arms[i], shown[i], weights[i], memos[i] = pull(params, state, uniforms[i])
+        probabilities[i] = probability_of(params, state, arms[i])
+
+
+@entry
+def update_many(
+    params: Any, state: Any, arms: IntArray, losses: FloatArray, weights: FloatArray, memos: FloatArray
+) -> int:
+    """Rounds one after the other, an observation each; how many went well before one failed."""
+    for i in range(arms.size):
+        learn(params, state, arms[i], losses[i], weights[i], memos[i])
+        if step(params, state) == FAILED:
+            return i
+    return arms.size
 
 
 def show_once(

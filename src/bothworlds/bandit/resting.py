@@ -1,0 +1,68 @@
+"""A bandit at rest: some kilobytes of bytes instead of dozens of objects. Whoever touches it wakes it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import rng
+from bothworlds.bandit.arms import Roster
+
+# what bandits of one kind have in common stays an object
+SHARED = ("_arms", "_policy", "_params", "_horizon", "_range", "_shares", "_wait", "_missing")
+
+
+class Resting(NamedTuple):
+    """The attributes of a bandit."""
+
+    shared: tuple[Any, ...]
+    own: bytes
+    form: Any
+    """What the state is made of: nested tuples of types, and sizes of arrays."""
+    numbers: bytes
+    """Those of all arrays of the state, one after the other."""
+
+
+_forms: dict[Any, Any] = {}  # each once
+
+
+def lay_down(attributes: dict[str, Any]) -> Resting:
+    """Pack what makes a bandit what it is."""
+    own = dict(attributes)
+    shared = tuple(own.pop(name) for name in SHARED)
+    arrays: list[Any] = []
+    form = _take_apart(own.pop("_state"), arrays)
+    own["_random"] = rng.to_dict(own["_random"])
+    own["_roster"] = own["_roster"].disabled, own["_roster"].retired
+    packed = pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
+    return Resting(shared, packed, _forms.setdefault(form, form), b"".join(arrays))
+
+
+def wake(resting: Resting) -> dict[str, Any]:
+    """The attributes that were packed."""
+    attributes: dict[str, Any] = pickle.loads(resting.own) | dict(zip(SHARED, resting.shared, strict=True))
+    attributes["_random"] = rng.from_dict(attributes["_random"])
+    attributes["_roster"] = Roster(attributes["_arms"], *attributes["_roster"])
+    attributes["_state"], _ = _put_together(resting.form, bytearray(resting.numbers), 0)
+    return attributes
+
+
+def _take_apart(state: Any, arrays: list[Any]) -> Any:
+    if isinstance(state, np.ndarray):
+        arrays.append(state.data)
+        return state.size
+    return type(state), tuple([_take_apart(part, arrays) for part in state])
+
+
+def _put_together(form: Any, numbers: bytearray, begin: int) -> tuple[Any, int]:
+    """A part of the state, whose numbers begin there, and where they end."""
+    if isinstance(form, int):
+        return np.frombuffer(numbers, np.float64, form, begin), begin + 8 * form
+    kind, forms = form
+    parts = []
+    for inner in forms:
+        part, begin = _put_together(inner, numbers, begin)
+        parts.append(part)
+    return kind(*parts), begin

@@ -1,0 +1,263 @@
+"""Bandits by segment: made on demand, at rest when nobody asks, kept in one file."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import bothworlds as bw
+from bothworlds.bandit import many
+from bothworlds.errors import InvalidArgumentError, StateError
+from cases import CASES, Case
+
+ARMS = ["blue", "green", "red"]
+
+
+def play(bandit: bw.Bandit, n: int = 20) -> list[tuple]:
+    pulls = []
+    for i in range(n):
+        pulls.append(bandit.pull())
+        bandit.update(pulls[-1], reward=(i % 5) / 4)
+    return [pull[:4] for pull in pulls]
+
+
+def is_at_rest(bandit: bw.Bandit) -> bool:
+    return "_resting" in bandit.__dict__
+
+
+# --- at rest --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case.policy))
+def test_rest_changes_nothing(case: Case, monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+    n_arms, horizon = case.arms or 4, 200 if case.needs_horizon else None
+    restless, rested = (bw.Bandit(n_arms, case.policy, seed=3, horizon=horizon) for _ in range(2))
+    open_pull = rested.pull()
+    restless.pull()
+    for _ in range(3):
+        rested._rest()
+        rested._rest()  # once is enough
+        assert is_at_rest(rested)
+        assert play(rested) == play(restless)
+    rested._rest()
+    rested.update(open_pull, reward=1.0)
+    assert rested.outstanding == ()
+    one, other = restless.to_dict(), rested.to_dict()
+    assert one["random"] == other["random"]
+    assert one["rounds"] == other["rounds"]
+
+
+def test_all_that_a_bandit_is_survives_rest():
+    bandit = bw.Bandit(ARMS, bw.LightBarrier(), seed=3, wait=50, missing=0.0, low=-1.0, clip=True)
+    bandit.disable("red")
+    play(bandit, 5)
+    bandit.pull(3)
+    before = bandit.to_dict()
+    bandit._rest()
+    assert bandit.to_dict() == before
+    bandit._rest()
+    assert repr(bandit).startswith("<Bandit: 3 arms")
+    bandit._rest()
+    assert copy.deepcopy(bandit).rounds == 8
+    bandit._rest()
+    assert pickle.loads(pickle.dumps(bandit)).rounds == 8
+    bandit._rest()
+    bandit.add("gray")
+    bandit._rest()
+    bandit.restart()
+    assert bandit.arms == (*ARMS, "gray")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        bandit.nothing  # noqa: B018
+
+
+def test_threads_do_not_notice_that_a_bandit_rests():
+    bandit = bw.Bandit(ARMS, seed=3)
+    errors = []
+
+    def work():
+        try:
+            for _ in range(300):
+                bandit.update(bandit.pull(), reward=1.0)
+                bandit.rounds  # noqa: B018
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        bandit._rest()
+    assert not errors
+    assert bandit.rounds == 1200
+    assert bandit.outstanding == ()
+
+
+# --- by segment -----------------------------------------------------------------------------------------
+
+
+def test_a_segment_is_a_bandit_of_its_own():
+    bandits = bw.Bandits(ARMS, seed=7)
+    assert len(bandits) == 0
+    assert "nl" not in bandits
+    nl = bandits["nl"]
+    assert bandits["nl"] is nl
+    assert isinstance(nl, bw.Bandit)
+    play(nl)
+    assert bandits["be"].rounds == 0
+    assert list(bandits) == ["nl", "be"]
+    assert dict(bandits) == {"nl": nl, "be": bandits["be"]}
+    assert bandits[np.str_("nl")] is nl
+    assert bandits["nl", 3] is bandits[np.str_("nl"), np.int64(3)]
+    del bandits["nl"]
+    assert bandits["nl"].rounds == 0
+    assert (bandits.arms, bandits.policy) == (tuple(ARMS), bw.policies.DEFAULT)
+    assert repr(bandits).startswith("<Bandits: 3 segments, 3 arms")
+
+
+def test_seeds_of_segments_do_not_depend_on_the_order():
+    one, other = bw.Bandits(ARMS, seed=7), bw.Bandits(ARMS, seed=7)
+    first = {name: play(one[name]) for name in ("a", "b", 1)}
+    second = {name: play(other[name]) for name in (1, "b", "a")}
+    assert first == second
+    assert len({str(pulls) for pulls in first.values()}) == 3
+    assert play(bw.Bandits(ARMS, seed=8)["a"]) != first["a"]
+    fresh = bw.Bandits(ARMS)
+    assert play(fresh["a"], 60) != play(fresh["b"], 60)
+    ids = {bandit.pull().id.split("-")[0] for bandit in fresh.values()}
+    assert len(ids) == 2
+
+
+def test_options_hold_for_every_segment():
+    bandits = bw.Bandits(ARMS, "thompson", seed=1, low=0.0, high=20.0, wait=3)
+    for name in ("a", "b"):
+        pull = bandits[name].pull()
+        bandits[name].update(pull, reward=19.0)
+        assert bandits[name].policy == bw.Thompson()
+
+
+def test_who_is_not_asked_for_rests(monkeypatch):
+    monkeypatch.setattr(many, "AWAKE", 3)
+    bandits, other = bw.Bandits(ARMS, seed=7), bw.Bandits(ARMS, seed=7)
+    held = bandits["a"]
+    for name in "abcdef" * 3:
+        assert play(bandits[name], 3) == play(other[name], 3)
+    assert [is_at_rest(bandits._made[name]) for name in "abcdef"] == [True] * 3 + [False] * 3
+    assert held is bandits["a"]
+    assert held.rounds == 9
+
+
+def test_one_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(many, "AWAKE", 2)
+    bandits = bw.Bandits(ARMS, seed=7, high=5.0)
+    for name in ("a", "b", ("c", 1), "d"):
+        play(bandits[name])
+    open_pull = bandits["a"].pull()
+    bandits.save(tmp_path / "all.json")
+    assert len([name for name in bandits if not is_at_rest(bandits._made[name])]) <= 2
+    again = bw.Bandits.load(tmp_path / "all.json")
+    assert list(again) == list(bandits)
+    again["a"].update(open_pull, reward=5.0)
+    bandits["a"].update(open_pull, reward=5.0)
+    again.save(tmp_path / "again.json")  # with segments that nobody has asked for
+    again = bw.Bandits.load(tmp_path / "again.json")
+    for name in (*bandits, "new"):
+        assert play(again[name]) == play(bandits[name])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "cannot|not a file"),
+        ("{}", "format"),
+        (json.dumps(bw.Bandit(2, seed=1).to_dict()) + "\n", "bothworlds-bandit"),
+        ("[1]\n", "not a file"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, message):
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    with pytest.raises(StateError, match=message) as caught:
+        bw.Bandits.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_was_cut_off_is_refused(tmp_path):
+    path = tmp_path / "all.json"
+    bandits = bw.Bandits(ARMS, seed=7)
+    play(bandits["a"])
+    bandits.save(path)
+    path.write_text(path.read_text()[:-10])
+    with pytest.raises(StateError, match="ends within line 2"):
+        bw.Bandits.load(path)
+
+
+@pytest.mark.parametrize("segment", [None, 1.5, True, (), ("a", None), {"a": 1}, b"a"], ids=repr)
+def test_names_of_segments(segment):
+    bandits = bw.Bandits(ARMS)
+    with pytest.raises(InvalidArgumentError, match="segment must be a string, an integer"):
+        bandits[segment]
+    assert len(bandits) == 0
+
+
+def test_bad_options_are_refused_at_once():
+    with pytest.raises(InvalidArgumentError, match="high must"):
+        bw.Bandits(ARMS, high=-1.0)
+    with pytest.raises(InvalidArgumentError, match="seed"):
+        bw.Bandits(ARMS, seed=-1)
+
+
+FORK = """
+import os, bothworlds as bw
+from bothworlds.bandit import many
+many.AWAKE = 1
+bandits = bw.Bandits(3, seed=7)
+made = bandits["made"]
+bandits["awake"]  # so that the other one rests
+def arms(): return [[bandits[name].pull().arm for _ in range(40)] for name in ("made", "awake", "new")]
+for _ in range(2):
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.write(write, repr(arms()).encode())
+        os._exit(0)
+    os.wait()
+    print(os.read(read, 10000).decode())
+print(arms())
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs os.fork")
+def test_children_draw_for_themselves():
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=120
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 3
+    for segment in range(3):
+        assert len({str(row[segment]) for row in rows}) == 3
+    untouched = bw.Bandits(3, seed=7)
+    assert rows[2] == [[untouched[name].pull().arm for _ in range(40)] for name in ("made", "awake", "new")]
+
+
+def test_ten_thousand_fit_into_memory():
+    """At most 10 kB each: what is counted is what Python allocated."""
+    code = (
+        "import tracemalloc, bothworlds as bw; bandits = bw.Bandits(5, seed=1); bandits['x'].pull();"
+        "tracemalloc.start();"
+        "[b.update(b.pull(), reward=1.0) for i in range(3000) for b in [bandits[i]]];"
+        "print(tracemalloc.get_traced_memory()[0])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
+    gc.collect()
+    bytes_of_awake = 1000 * 16_000
+    assert int(done.stdout) < bytes_of_awake + 2000 * 6000
