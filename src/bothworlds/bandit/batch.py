@@ -162,7 +162,8 @@ def _learn_columns(bandit: Bandit, pulls: Pulls, units: FloatArray) -> None:
     opened = bandit._open
     places = opened.places(pulls.rounds)
     rows = opened.rows(places[places >= 0])
-    if len(rows) < len(pulls) or (np.array(bandit._lives)[rows["life"]] != pulls.bandit).any():
+    life = bandit._lives.index(pulls.bandit) if pulls.bandit in bandit._lives else -1
+    if len(rows) < len(pulls) or (rows["life"] != life).any():
         for pull in pulls:
             bandit._find(pull)  # raises
     _require_distinct(bandit, pulls, pulls.rounds)
@@ -184,6 +185,8 @@ def _learn_columns(bandit: Bandit, pulls: Pulls, units: FloatArray) -> None:
 
 
 def _require_distinct(bandit: Bandit, pulls: Sequence[Pull | str], rounds: IntArray) -> None:
+    if (rounds[1:] > rounds[:-1]).all():  # as they were made
+        return
     first = np.unique(rounds, return_index=True)[1]
     if len(first) < len(rounds):
         twice = np.setdiff1d(np.arange(len(rounds)), first)[0]
