@@ -178,7 +178,7 @@ def test_one_file(tmp_path, monkeypatch):
     [
         ("", "cannot|not a file"),
         ("{}", "format"),
-        (json.dumps(bw.Bandit(2, seed=1).to_dict()) + "\n", "bothworlds-bandit"),
+        ('{"format": "bothworlds-bandit", "version": 3}', "it is 'bothworlds-bandit', version 3"),
         ("[1]\n", "not a file"),
     ],
 )

@@ -21,8 +21,10 @@ from bothworlds.bandit import batch, printing, resting, saving
 from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
 from bothworlds.bandit.batch import Batch, Pulls
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
+from bothworlds.bandit.explanation import Explanation, explain
 from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
+from bothworlds.bandit.history import History, Notes
 from bothworlds.bandit.keys import Key, fill_with_key, new_secret
 from bothworlds.bandit.learned_range import LearnedRange, range_of
 from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
@@ -169,6 +171,7 @@ class Bandit:
         self._seen = [0] * len(self._arms)
         self._sums = [0.0] * len(self._arms)
         self._word = "reward"  # the user's own: the word of the last update
+        self._notes = Notes(len(self._arms))
         self._be_born(seed)
         self._ready()
 
@@ -299,6 +302,9 @@ class Bandit:
             if self._wait is not None:
                 self._close_overdue()
             awake = self._roster.awake if among is None else self._awake_among(among)
+            number = self._rounds + 1
+            if number == self._notes.due:
+                self._notes.note(self._distribution())
             if key is None:
                 self._random.random(out=self._uniforms)
             else:
@@ -318,7 +324,7 @@ class Bandit:
             else:
                 arm, probability, memo = self._draw_with(self._shares)
                 shown, weight = arm, probability
-            self._rounds = number = self._rounds + 1
+            self._rounds = number
             made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
             row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, life
             opened.recent[number] = row
@@ -653,6 +659,13 @@ class Bandit:
         """The labels of the arms that have retired."""
         return self._roster.labels(self._roster.retired)
 
+    def _find_any(self, pull: Pull | str) -> tuple[int, Row | None]:
+        """The same of a pull that may be closed."""
+        try:
+            return self._find(pull)
+        except RepeatedPullError:
+            return life_and_round(pull)[1], None
+
     def _find(self, pull: Pull | str) -> tuple[int, Row | None]:
         """The round of a pull, and what is remembered of it: None if its wait is over."""
         if type(pull) is Pull and type(pull.round) is int:
@@ -716,6 +729,33 @@ class Bandit:
         else:
             self._among().read(self._params, self._state, self._roster.awake, out)
         return out.tolist()
+
+    @property
+    def history(self) -> History:
+        """How the distribution has moved: at most 64 of its moments, for fewer than 1,000 arms."""
+        with self._lock:
+            return self._notes.history(self._arms)
+
+    def explain(self, pull: Pull | str) -> Explanation:
+        """Say of a pull how likely it was, what the others had, and what was known.
+
+        Of an open pull its id will do; one that is closed must be given itself.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], bw.LightBarrier(), seed=7)
+        >>> for _ in range(9):
+        ...     pull = bandit.pull()
+        ...     bandit.update(pull, reward=float(pull.arm == "green"))
+        >>> print(bandit.explain(bandit.pull()))
+        Round 10: green was drawn by LightBarrier(), with probability 0.9044.
+        Then the distribution was green 90.4%, blue 9.6%.
+        Mean reward as of now: green 1 in 5 answers, blue 0 in 4 answers.
+        Its feedback has not come.
+        """
+        with self._lock:
+            return explain(self, pull)
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -821,6 +861,7 @@ class Bandit:
             "_pulls": list(self._pulls),
             "_seen": list(self._seen),
             "_sums": list(self._sums),
+            "_notes": self._notes.copy(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

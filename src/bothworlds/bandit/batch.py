@@ -130,14 +130,21 @@ def draw(bandit: Bandit, n: int, among: Iterable[Label] | None) -> Pulls:
     uniforms = bandit._random.random((n, bandit._policy.draws))
     numbers, shown = np.empty((2, n), np.int64)
     p, weights, memos = np.empty((3, n))
-    outstanding = len(bandit._open)
-    kernels.act(bandit._params, bandit._state, uniforms, outstanding, numbers, shown, p, weights, memos)
+    outstanding, notes, begin = len(bandit._open), bandit._notes, 0
+    while begin < n:
+        if notes.due == first + begin:
+            notes.note(bandit._distribution())
+        end = min(n, notes.due - first)
+        part = slice(begin, end)
+        columns = (column[part] for column in (numbers, shown, p, weights, memos))
+        kernels.act(bandit._params, bandit._state, uniforms[part], outstanding + begin, *columns)
+        begin = end
     unknown = np.isnan(p)  # dear to compute, and not needed to learn
     if unknown.any():
         p[unknown] = weights[unknown] = np.array(bandit._policy_distribution())[numbers[unknown]]
-    columns = p, weights, memos, math.nan, 0.0, numbers, shown, bandit._restarts, len(bandit._lives) - 1
+    row = p, weights, memos, math.nan, 0.0, numbers, shown, bandit._restarts, len(bandit._lives) - 1
     rows = np.empty(n, COLUMNS)
-    for name, column in zip(OpenPull._fields, columns, strict=True):
+    for name, column in zip(OpenPull._fields, row, strict=True):
         rows[name] = column
     bandit._open.add_many(first, rows)
     bandit._rounds += n
@@ -167,7 +174,8 @@ def _learn_columns(bandit: Bandit, pulls: Pulls, units: FloatArray) -> None:
     opened = bandit._open
     places = opened.places(pulls.rounds)
     rows = opened.rows(places[places >= 0])
-    if len(rows) < len(pulls) or (np.array(bandit._lives)[rows["life"]] != pulls.bandit).any():
+    life = bandit._lives.index(pulls.bandit) if pulls.bandit in bandit._lives else -1
+    if len(rows) < len(pulls) or (rows["life"] != life).any():
         for pull in pulls:
             bandit._find(pull)  # raises
     _require_distinct(bandit, pulls, pulls.rounds)
@@ -189,6 +197,8 @@ def _learn_columns(bandit: Bandit, pulls: Pulls, units: FloatArray) -> None:
 
 
 def _require_distinct(bandit: Bandit, pulls: Sequence[Pull | str], rounds: IntArray) -> None:
+    if (rounds[1:] > rounds[:-1]).all():  # as they were made
+        return
     first = np.unique(rounds, return_index=True)[1]
     if len(first) < len(rounds):
         twice = np.setdiff1d(np.arange(len(rounds)), first)[0]

@@ -121,7 +121,8 @@ class OpenPulls:
 
     def rows(self, places: IntArray) -> NDArray[np.void]:
         """What is remembered of the pulls at these places, in columns named as in OpenPull."""
-        return np.frombuffer(self._rows, COLUMNS)[places]
+        words = np.frombuffer(self._rows, np.int64).reshape(-1, ROW.size // 8)
+        return words[places].view(COLUMNS)[:, 0]  # taking rows of words is faster than taking records
 
     def close_many(self, places: IntArray) -> None:
         """Forget the pulls at these places, which are open."""

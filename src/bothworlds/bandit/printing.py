@@ -21,13 +21,15 @@ class Arm(NamedTuple):
     pulls: int
     mean: str
     """Of what was seen, in the user's own word and range."""
+    past: str
+    """How its probability has moved, as a line of blocks."""
 
 
 def arms_of(bandit: Bandit) -> list[Arm]:
     """The arms, likeliest first."""
     rows = []
     with bandit._lock:
-        probabilities = bandit.probabilities
+        probabilities, history = bandit.probabilities, bandit.history
         for i, label in enumerate(bandit._arms):
             if i in bandit._roster.retired:
                 continue
@@ -35,7 +37,8 @@ def arms_of(bandit: Bandit) -> list[Arm]:
             if bandit._seen[i]:
                 value = bandit._range.value_of(bandit._word, bandit._sums[i] / bandit._seen[i])
                 mean = f"{value:.4g}"
-            rows.append(Arm(str(label), probabilities[label], bandit._pulls[i], mean))
+            past = history.line(label) if len(history) > 1 else ""
+            rows.append(Arm(str(label), probabilities[label], bandit._pulls[i], mean, past))
     return sorted(rows, key=lambda row: -row.p)
 
 
@@ -59,9 +62,11 @@ def text(bandit: Bandit) -> str:
     """For ``print``."""
     arms, word = arms_of(bandit), bandit._word
     width = max(3, *(len(arm.label) for arm in arms[:SHOWN_ARMS]))
-    lines = [f"Bandit: {headline(bandit)}", f"{'arm':<{width}}  next pull    pulls  mean {word}"]
-    for label, p, pulls, mean in arms[:SHOWN_ARMS]:
-        lines.append(f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(word)}}")
+    past = "  so far" if arms[0].past else ""
+    lines = [f"Bandit: {headline(bandit)}", f"{'arm':<{width}}  next pull    pulls  mean {word}{past}"]
+    for label, p, pulls, mean, past in arms[:SHOWN_ARMS]:
+        line = f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(word)}}  {past}"
+        lines.append(line.rstrip())
     if len(arms) > SHOWN_ARMS:
         lines.append(f"… and {counted(len(arms) - SHOWN_ARMS, 'more arm')}")
     return "\n".join(lines)
@@ -72,11 +77,11 @@ def page(bandit: Bandit) -> str:
     arms = arms_of(bandit)
     body = "".join(
         f"<tr><td>{html.escape(label)}</td><td>{p:.2%}</td><td>{pulls}</td><td>{mean}</td></tr>"
-        for label, p, pulls, mean in arms[:SHOWN_ARMS]
+        for label, p, pulls, mean, _ in arms[:SHOWN_ARMS]
     )
     more = f"<p>… and {counted(len(arms) - SHOWN_ARMS, 'more arm')}</p>" if len(arms) > SHOWN_ARMS else ""
     return (
         f"<p><b>Bandit</b>: {html.escape(headline(bandit))}</p>"
         f"<table><thead><tr><th>arm</th><th>next pull</th><th>pulls</th><th>mean {bandit._word}</th></tr>"
-        f"</thead><tbody>{body}</tbody></table>{more}"
+        f"</thead><tbody>{body}</tbody></table>{more}{bandit.history.svg()}"
     )

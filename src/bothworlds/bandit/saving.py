@@ -11,6 +11,7 @@ from bothworlds import _check, policies, rng, statefile
 from bothworlds._version import __version__
 from bothworlds.bandit.arms import require_changing_arms
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
+from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import saved_secret
 from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.bandit.pull import NO_LIFE, family_of, labels_of, life_and_round
@@ -68,6 +69,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
             }
             for number, record in bandit._open
         ],
+        "history": bandit._notes.to_dict(),
         "secret": bandit._secret.hex(),
         "random": rng.to_dict(bandit._random),
         "state": statefile.pack(bandit._state),
@@ -118,6 +120,7 @@ def restore(make: type[Bandit], data: dict[str, Any], policy: Policy | str | Non
             for number in statefile.arms(data, name, n):
                 require_changing_arms(saved, bandit._shares)
                 getattr(bandit._roster, name[:-1])(bandit._arms[number])
+        bandit._notes = Notes.from_dict(data.get("history"), n, bandit._rounds)
         bandit._random = rng.from_dict(data["random"])
         bandit._state = statefile.unpack(bandit._state, data["state"], version=data["version"])
         if data["version"] == 1:
