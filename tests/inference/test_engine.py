@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -139,14 +140,14 @@ def test_less_error_is_wider_and_a_miss_never_helps():
         sequence = bw.inference.ConfidenceSequence(error)
         sequence.update(values)
         ends.append(sequence.interval())
-    assert all(b.low < a.low and a.high < b.high for a, b in zip(ends, ends[1:], strict=False))
+    assert all(b.low < a.low and a.high < b.high for a, b in pairwise(ends))
     sequence.miss()
     assert sequence.interval().low < ends[-1].low
     assert sequence.interval().high > ends[-1].high
 
 
 def test_an_adversary_that_moves_the_mean_does_not_fool_the_running_one():
-    """Binary numbers whose means depend on the past: E at the running mean stays below 1/level, in nearly all runs."""
+    """Means that depend on the past: E at the running mean stays below 1/level in nearly all runs."""
     missed = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -178,7 +179,7 @@ def test_refusals_leave_everything_as_it_was():
         sequence.miss(-1)
     with pytest.raises(OutOfRangeError, match="error"):
         bw.inference.ConfidenceSequence(0.0)
-    with pytest.raises(InvalidArgumentError, match="error=0.05"):
+    with pytest.raises(InvalidArgumentError, match=r"error=0\.05"):
         _ = sequence + bw.inference.ConfidenceSequence(0.1)
     with pytest.raises(TypeError):
         _ = sequence + 1

@@ -120,12 +120,11 @@ def audit(actions, distributions):
     n_arms = len(distributions[0])
     drawn, expected = [0] * n_arms, [mpf(0)] * n_arms
     total = mpf(0)
-    for action, p in zip(actions, distributions, strict=True):
+    for action, given in zip(actions, distributions, strict=True):
         theta = [(c + 10) / (e + 10) for c, e in zip(drawn, expected, strict=True)]
-        p = [mpf(value) for value in p]
-        total += mp.log(theta[action]) - mp.log(
-            mp.fsum(a * b for a, b in zip(p, theta, strict=True)) / sum(p)
-        )
+        p = [mpf(value) for value in given]
+        mean = mp.fsum(a * b for a, b in zip(p, theta, strict=True)) / sum(p)
+        total += mp.log(theta[action]) - mp.log(mean)
         drawn[action] += 1
         expected = [e + value for e, value in zip(expected, p, strict=True)]
     return total

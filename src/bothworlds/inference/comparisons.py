@@ -103,7 +103,7 @@ def least_evidence_of(
 
 
 class StationaryWorld:
-    """Comparisons that assume that no mean moves; ``factors`` are for what-if: so many times the data of each arm."""
+    """Comparisons that assume that no mean moves; ``factors``: so many times the data of each arm."""
 
     def __init__(self, sums: Sums, factors: FloatArray | None = None) -> None:
         logs = logs_by_arm(sums)
@@ -118,7 +118,7 @@ class StationaryWorld:
         return self.n.size
 
     def threshold(self, error: float) -> float:
-        """An arm is out at this: it is the best arm, and ruled out ever, with probability at most ``error``."""
+        """An arm is out at this: the best one ever is with probability at most ``error``."""
         return -math.log(error)
 
     def _rivals(self) -> IntArray:

@@ -38,8 +38,8 @@ ASSUMPTION = {
     "any": "on average over all rounds, whatever the world",
 }
 NEEDS_PROBABILITIES = (
-    "statements for any world need the probability of every draw, from a policy that draws every arm with positive "
-    "probability: keep them with evidence='full', or ask for world='stationary'"
+    "statements for any world need the probability of every draw, and a policy that draws every arm with "
+    "positive probability: keep them with evidence='full', or ask for world='stationary'"
 )
 
 
@@ -86,8 +86,9 @@ class Evidence:
     error:
         See above.
     world:
-        What is assumed: ``"stationary"``, that no mean moves; ``"any"``, nothing. None: intervals are stationary, and
-        so are verdicts until the drift alarm is raised; after that they are for any world, or withheld.
+        What is assumed: ``"stationary"``, that no mean moves; ``"any"``, nothing. None: intervals are
+        stationary, and so are verdicts until the drift alarm is raised; after that they are for any world,
+        or withheld.
     low, high, word:
         The range of what was reported, and whether it was a ``"reward"`` or a ``"loss"``.
     joint:
@@ -190,7 +191,7 @@ class Evidence:
 
     @cached_property
     def drift(self) -> Alarm:
-        """Has the world moved? True if the alarm was raised, or if bounds for a world that stands still cross."""
+        """Has the world moved? True if the alarm was raised, or if bounds for a still world cross."""
         alarm = alarm_of(self.kept.drift, self.labels)
         low, _, high = arm_ends(self._sums, "stationary", self.error / len(self.labels))
         crossed = np.flatnonzero(low > high)
@@ -226,14 +227,14 @@ class Evidence:
 
     @cached_property
     def log_e(self) -> Mapping[Any, float]:
-        """For each arm the logarithm of the evidence against its being the best; 0 where verdicts are withheld."""
+        """For each arm the log of the evidence against its being the best; 0 if verdicts are withheld."""
         if self._compared is None:
             return dict.fromkeys(self.labels, 0.0)
         return dict(zip(self.labels, self._compared.not_best().tolist(), strict=True))
 
     @cached_property
     def ruled_out(self) -> tuple[Any, ...]:
-        """The arms that are not the best. A best arm is ever among them with probability at most ``error``."""
+        """The arms that are not the best; a best arm is ever among them with probability ≤ ``error``."""
         if self._compared is None:
             return ()
         threshold = self._compared.threshold(self.error)
@@ -328,8 +329,8 @@ class Evidence:
         if self.claims is None:
             return self._scale.regret(0.0, math.nan, t, self.error, "stationary")
         if self.claims == "any":
-            ends = (t * end for end in any_regret(self._sums, self.error))
-            return self._scale.regret(*ends, self.error, "any")
+            low, estimate, high = any_regret(self._sums, self.error)
+            return self._scale.regret(t * low, t * estimate, t * high, self.error, "any")
         return self._scale.regret(
             *stationary_regret(self._sums, self.error, tight=tight), self.error, "stationary"
         )
@@ -352,9 +353,7 @@ class Evidence:
         mine, theirs = self._terms(), other._terms()
         if mine != theirs:
             raise InvalidArgumentError("other", other, f"evidence with {mine}", got=str(theirs))
-        louder = (
-            self if (bool(self.drift), self.drift.log_e) >= (bool(other.drift), other.drift.log_e) else other
-        )
+        louder = max((self, other), key=lambda one: (bool(one.drift), one.drift.log_e))
         kept = Kept(self._sums + other._sums, louder.kept.drift)
         return Evidence(kept, self.labels, self.error, self.world, self.low, self.high, self.word, self.joint)
 

@@ -141,8 +141,8 @@ def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 def arm_ends(sums: Sums, world: World, error: float) -> Ends:
     """Bounds for the mean of each arm, each with this error.
 
-    ``"stationary"``: of μ(a), which is the same in all rounds. ``"any"``: of the mean of μ_i(a) over all rounds,
-    whether a was played in them or not.
+    ``"stationary"``: of μ(a), which is the same in all rounds. ``"any"``: of the mean of μ_i(a) over all
+    rounds, whether a was played in them or not.
     """
     logs = logs_by_arm(sums)
     if world == "stationary":

@@ -1,4 +1,4 @@
-"""What a bandit, or the reader of a log, keeps: the sums of all decisions, and the state of the drift alarm."""
+"""What a bandit, or the reader of a log, keeps: the sums of all decisions, and the drift alarm."""
 
 from __future__ import annotations
 
