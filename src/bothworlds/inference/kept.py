@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from bothworlds._jit import FloatArray, IntArray, entry
-from bothworlds.inference.drift import TOTAL, DriftState, init_drift, note_reward
+from bothworlds.inference.alarm import TOTAL, DriftState, init_drift, note_reward
 from bothworlds.inference.sums import Sums, init_sums, is_full, note_answer, note_decision
 from bothworlds.policies.base import carry_over
 

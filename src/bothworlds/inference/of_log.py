@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bothworlds.inference.drift import Alarm, alarm_of
-from bothworlds.inference.evidence import Evidence
+from bothworlds.inference.alarm import Alarm, alarm_of
 from bothworlds.inference.intervals import World
 from bothworlds.inference.kept import Kept, init, take_in, with_another_arm
 from bothworlds.inference.log import ACTION, PROPENSITY, REWARD, Log
+from bothworlds.inference.statements import Evidence
 
 
 def _kept(reader: Log, drift_error: float = 0.05) -> Kept:

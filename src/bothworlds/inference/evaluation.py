@@ -13,7 +13,7 @@ import numpy as np
 from bothworlds import _check
 from bothworlds._jit import FloatArray, advise_numba
 from bothworlds._words import counted
-from bothworlds.inference.audit import Audit, Auditor, room_for
+from bothworlds.inference.auditing import Audit, Auditor, room_for
 from bothworlds.inference.engine import N_BETS, bounds, logs_of
 from bothworlds.inference.estimates import (
     GAMMA,

@@ -15,8 +15,8 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, UnknownNameError
+from bothworlds.inference.alarm import Alarm, alarm_of
 from bothworlds.inference.comparisons import AnyWorld, StationaryWorld, e_bh
-from bothworlds.inference.drift import Alarm, alarm_of
 from bothworlds.inference.forecast import More, how_many_more
 from bothworlds.inference.intervals import (
     WORLDS,
