@@ -29,18 +29,17 @@ MEMORIES = (1.0, 1 - 1 / 16, 1 - 1 / 64, 1 - 1 / 256, 1 - 1 / 1024, 1 - 1 / 4096
 N_EXPERTS = len(MEMORIES)
 KEEP = np.array(MEMORIES)  # γ_d: what an expert keeps of the past
 KEEP.flags.writeable = False
-ABOVE, BELOW, TRUST = 0, N_EXPERTS, 2 * N_EXPERTS  # s1, s0 and v of the experts of an arm
-SEEN, CUTOFF, COUNT, YES, GAIN, LOG_E, VALUE = range(7)  # of an arm
-N_NUMBERS = 7
+# the numbers of an arm: seven, s1, s0 and v of the experts, and the first rewards
+SEEN, CUTOFF, COUNT, YES, GAIN, LOG_E, VALUE = range(7)
+ABOVE, BELOW, TRUST, FIRST = 7, 7 + N_EXPERTS, 7 + 2 * N_EXPERTS, 7 + 3 * N_EXPERTS
+N_NUMBERS = FIRST + OPENING
 TOTAL, ANSWERS, THRESHOLD, RAISED_AT, RAISED_BY = range(5)  # of the alarm
 QUIET = 0.0
 
 
 class DriftState(NamedTuple):
-    """The numbers of each arm side by side, the arms in a row; then those of the alarm."""
+    """The numbers of each arm side by side, the arms in a row; and those of the alarm."""
 
-    opening: FloatArray
-    experts: FloatArray
     arms: FloatArray
     scalars: FloatArray
 
@@ -48,16 +47,10 @@ class DriftState(NamedTuple):
 def init_drift(n_arms: int, error: float = 0.05) -> DriftState:
     """An alarm that is ever false with probability at most ``error``."""
     error = _check.number("error", error, above=0.0, below=1.0)
-    experts = np.zeros((n_arms, 3, N_EXPERTS))
-    experts[:, 2] = 1.0 / N_EXPERTS
     arms = np.zeros((n_arms, N_NUMBERS))
     arms[:, VALUE] = 1.0
-    return DriftState(
-        np.zeros(n_arms * OPENING),
-        experts.reshape(-1),
-        arms.reshape(-1),
-        np.array([n_arms, 0.0, 1.0 / error, QUIET, -1.0]),
-    )
+    arms[:, TRUST : TRUST + N_EXPERTS] = 1.0 / N_EXPERTS
+    return DriftState(arms.reshape(-1), np.array([n_arms, 0.0, 1.0 / error, QUIET, -1.0]))
 
 
 @dataclass(frozen=True)
@@ -112,13 +105,12 @@ def note_reward(drift: DriftState, arm: int, reward: float) -> None:
     scalars[ANSWERS] += 1.0
     numbers[SEEN] += 1.0
     if numbers[SEEN] <= OPENING:
-        opening = drift.opening[arm * OPENING : (arm + 1) * OPENING]
+        opening = numbers[FIRST:]
         insert(opening, int(numbers[SEEN]) - 1, reward)
         if numbers[SEEN] == OPENING:
             numbers[CUTOFF] = cutoff_of(opening)
         return
-    experts = drift.experts[arm * 3 * N_EXPERTS : (arm + 1) * 3 * N_EXPERTS]
-    bet(experts, numbers, 1.0 if reward > numbers[CUTOFF] else 0.0)
+    bet(numbers, 1.0 if reward > numbers[CUTOFF] else 0.0)
     before = numbers[VALUE]
     numbers[VALUE] = math.exp(min(numbers[LOG_E], 600.0))
     scalars[TOTAL] += numbers[VALUE] - before
@@ -148,23 +140,23 @@ def cutoff_of(opening: FloatArray) -> float:
 
 
 @kernel
-def bet(experts: FloatArray, numbers: FloatArray, x: float) -> None:
+def bet(numbers: FloatArray, x: float) -> None:
     """The experts predict x, and learn it."""
     z = 0.0
     for d in range(N_EXPERTS):
-        q = (experts[ABOVE + d] + 0.5) / (experts[ABOVE + d] + experts[BELOW + d] + 1.0)
-        z += experts[TRUST + d] * (q if x == 1.0 else 1.0 - q)
+        q = (numbers[ABOVE + d] + 0.5) / (numbers[ABOVE + d] + numbers[BELOW + d] + 1.0)
+        z += numbers[TRUST + d] * (q if x == 1.0 else 1.0 - q)
     numbers[GAIN] += math.log(z)
     numbers[COUNT] += 1.0
     numbers[YES] += x
     n, k = numbers[COUNT], numbers[YES]
     shared = 0.5 / (n + 9.0)  # β: so much of the trust is given to all alike, whoever was right
     for d in range(N_EXPERTS):
-        q = (experts[ABOVE + d] + 0.5) / (experts[ABOVE + d] + experts[BELOW + d] + 1.0)
+        q = (numbers[ABOVE + d] + 0.5) / (numbers[ABOVE + d] + numbers[BELOW + d] + 1.0)
         likely = q if x == 1.0 else 1.0 - q
-        experts[TRUST + d] = (1.0 - shared) * experts[TRUST + d] * likely / z + shared / N_EXPERTS
-        experts[ABOVE + d] = KEEP[d] * experts[ABOVE + d] + x
-        experts[BELOW + d] = KEEP[d] * experts[BELOW + d] + 1.0 - x
+        numbers[TRUST + d] = (1.0 - shared) * numbers[TRUST + d] * likely / z + shared / N_EXPERTS
+        numbers[ABOVE + d] = KEEP[d] * numbers[ABOVE + d] + x
+        numbers[BELOW + d] = KEEP[d] * numbers[BELOW + d] + 1.0 - x
     best = 0.0  # the largest log-likelihood of a rate that stands still
     if 0.0 < k < n:
         best = k * math.log(k / n) + (n - k) * math.log(1.0 - k / n)

@@ -24,23 +24,43 @@ from bothworlds.inference.engine import FACTORS, LARGEST, N_BETS, join, logs_of,
 
 PLAYED, PLAYED_LOSS, ANY, ANY_LOSS, REGRET, REGRET_LOSS = range(6)
 ARMS_ONLY, FULL = 2, 6  # kinds of products
+PULLS, ANSWERS, REWARDS, WEIGHTS, WEIGHTED = range(5)  # of an arm
+N_COUNTS = 5
 
 
 class Sums(NamedTuple):
-    """Arrays with the numbers of each arm side by side, the arms in a row."""
+    """Few arrays, since a kernel pays for each: the numbers of each arm side by side, the arms in a row."""
 
-    pulls: FloatArray
-    """Decisions."""
-    answers: FloatArray
-    rewards: FloatArray
-    """The sum of the rewards."""
-    weights: FloatArray
-    """Σ w; 0 where probabilities are not kept."""
-    weighted: FloatArray
-    """Σ w·r."""
+    counts: FloatArray
+    """Arms × ``N_COUNTS``."""
     growth: FloatArray
     """Products, as 2^octaves·(1 + growth): arms × kinds × bets."""
     octaves: FloatArray
+
+    @property
+    def pulls(self) -> FloatArray:
+        """Decisions, by arm."""
+        return self.counts[PULLS::N_COUNTS]
+
+    @property
+    def answers(self) -> FloatArray:
+        """Answers, by arm."""
+        return self.counts[ANSWERS::N_COUNTS]
+
+    @property
+    def rewards(self) -> FloatArray:
+        """The sum of the rewards, by arm."""
+        return self.counts[REWARDS::N_COUNTS]
+
+    @property
+    def weights(self) -> FloatArray:
+        """Σ w, by arm; 0 where probabilities are not kept."""
+        return self.counts[WEIGHTS::N_COUNTS]
+
+    @property
+    def weighted(self) -> FloatArray:
+        """Σ w·r, by arm."""
+        return self.counts[WEIGHTED::N_COUNTS]
 
     def __add__(self, other: Any) -> Any:
         """The sums of both, as if one bandit had seen everything."""
@@ -55,15 +75,13 @@ class Sums(NamedTuple):
             )
         one, two = normalized(self), normalized(other)
         growth, octaves = join(one.growth, one.octaves, two.growth, two.octaves)
-        counts = (mine + theirs for mine, theirs in zip(one[:5], two[:5], strict=True))
-        return Sums._make([*counts, growth, octaves])
+        return Sums(self.counts + other.counts, growth, octaves)
 
 
 def init_sums(n_arms: int, full: bool) -> Sums:
     """Sums of nothing; ``full`` keeps those that need probabilities, too."""
     size = n_arms * (FULL if full else ARMS_ONLY) * N_BETS
-    counts = (np.zeros(n_arms) for _ in range(5))
-    return Sums._make([*counts, np.zeros(size), np.zeros(size)])
+    return Sums(np.zeros(n_arms * N_COUNTS), np.zeros(size), np.zeros(size))
 
 
 def kinds_of(sums: Sums) -> int:
@@ -94,26 +112,27 @@ def logs_by_arm(sums: Sums) -> FloatArray:
 @kernel(inline=True)
 def note_decision(sums: Sums, arm: int) -> None:
     """An arm has been drawn."""
-    sums.pulls[arm] += 1.0
+    sums.counts[arm * N_COUNTS + PULLS] += 1.0
 
 
 @kernel
 def note_answer(sums: Sums, arm: int, reward: float, probability: float) -> None:
     """The reward, in [0, 1], of a decision for ``arm`` that was made with this probability."""
-    kinds = sums.growth.size // (sums.pulls.size * N_BETS)
+    kinds = FULL if sums.growth.size * N_COUNTS == FULL * N_BETS * sums.counts.size else ARMS_ONLY
+    counts = sums.counts[arm * N_COUNTS : (arm + 1) * N_COUNTS]
     start = arm * kinds * N_BETS
     loss = 1.0 - reward
-    sums.answers[arm] += 1.0
-    sums.rewards[arm] += reward
+    counts[ANSWERS] += 1.0
+    counts[REWARDS] += reward
     multiply(sums.growth, start, reward)
     multiply(sums.growth, start + N_BETS, loss)
     if kinds == FULL:
         weight = min(1.0 / probability, LARGEST)
-        sums.weights[arm] += weight
-        sums.weighted[arm] += weight * reward
+        counts[WEIGHTS] += weight
+        counts[WEIGHTED] += weight * reward
         multiply(sums.growth, start + ANY * N_BETS, weight * reward)
         multiply(sums.growth, start + ANY_LOSS * N_BETS, weight * loss)
         multiply(sums.growth, start + REGRET * N_BETS, weight * reward + loss)
         multiply(sums.growth, start + REGRET_LOSS * N_BETS, weight * loss + reward)
-    if sums.answers[arm] % FACTORS == 0.0:
+    if counts[ANSWERS] % FACTORS == 0.0:
         normalize(sums.growth, sums.octaves, start, start + kinds * N_BETS)
