@@ -78,16 +78,10 @@ def not_best(gains, losses, n, arm):
     return smallest(evidence)
 
 
-def difference_lower(gain, n_gain, loss, n_loss, level):
-    """The largest δ that μ_a − μ_b > δ has evidence 1/level for, by bisection over δ."""
-
-    def excess(delta):
-        low, high = max(mpf(0), -delta), min(mpf(1), 1 - delta)
-        return smallest(
-            lambda m: log_e(gain, n_gain, m + delta) + log_e(loss, n_loss, 1 - m), low, high
-        ) + mp.log(mpf(level))
-
-    return bisect(excess, -1, 1, steps=40)
+def difference_evidence(gain, n_gain, loss, n_loss, delta):
+    """The log of the evidence against μ_a − μ_b ≤ δ."""
+    low, high = max(mpf(0), -delta), min(mpf(1), 1 - delta)
+    return smallest(lambda m: log_e(gain, n_gain, m + delta) + log_e(loss, n_loss, 1 - m), low, high)
 
 
 def drift(rewards):
