@@ -95,7 +95,7 @@ def test_a_claim_and_its_bound_agree():
 
 
 def test_contrasts_against_brute_force():
-    """The smallest Σ c·m on a fine grid of the set that holds the means: not below the bound, nor far away."""
+    """The smallest Σ c·m on a grid of the set that holds the means: not below the bound, nor far away."""
     sums, *_ = played(300, means=(0.8, 0.3), seed=3)
     world, level = StationaryWorld(sums), 0.05
     grid = np.linspace(0.0, 1.0, 1001)

@@ -13,8 +13,8 @@ from bothworlds._jit import FloatArray
 from bothworlds.inference.engine import bounds
 from bothworlds.inference.sums import ANY, ANY_LOSS, PLAYED, PLAYED_LOSS, Sums, logs_by_arm
 
-World = Literal["stationary", "any"]
-WORLDS = ("stationary", "any")
+World = Literal["stationary", "any", "played"]
+WORLDS = ("stationary", "any")  # that can be asked for
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Interval:
     error:
         The probability that the target is ever outside.
     world:
-        What was assumed: ``"stationary"``, or ``"any"``: nothing.
+        What was assumed: ``"stationary"``, that means stand still; ``"any"``, nothing, for the mean over all
+        rounds; ``"played"``, nothing, for the mean over the rounds in which an arm was played.
 
     Examples
     --------
@@ -142,10 +143,10 @@ def arm_ends(sums: Sums, world: World, error: float) -> Ends:
     """Bounds for the mean of each arm, each with this error.
 
     ``"stationary"``: of μ(a), which is the same in all rounds. ``"any"``: of the mean of μ_i(a) over all
-    rounds, whether a was played in them or not.
+    rounds, whether a was played in them or not. ``"played"``: over those in which it was.
     """
     logs = logs_by_arm(sums)
-    if world == "stationary":
+    if world != "any":
         n, gains, losses = sums.pulls, logs[:, PLAYED], logs[:, PLAYED_LOSS]
         estimate = ratio(sums.rewards, sums.answers)
     else:

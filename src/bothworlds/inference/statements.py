@@ -37,6 +37,7 @@ ASSUMPTION = {
     "stationary": "in a stationary world",
     "any": "on average over all rounds, whatever the world",
 }
+HEADS = {"stationary": "stationary", "any": "any world", "played": "rounds played"}
 NEEDS_PROBABILITIES = (
     "statements for any world need the probability of every draw, and a policy that draws every arm with "
     "positive probability: keep them with evidence='full', or ask for world='stationary'"
@@ -167,9 +168,16 @@ class Evidence:
     # --- arms ---------------------------------------------------------------------------------------
 
     def intervals(self, world: World | None = None) -> dict[Any, Interval]:
-        """The intervals of all arms, in the world of this evidence or in another one."""
-        asked: World = world or self.world or "stationary"
-        _check.one_of("world", asked, WORLDS)
+        """The intervals of all arms, by label.
+
+        Parameters
+        ----------
+        world:
+            What to assume; None: what can be assumed. After a drift alarm that is nothing: the intervals are
+            for the mean over all rounds, or, without probabilities, over the rounds in which an arm was played.
+        """
+        asked: World = world or self._shown
+        _check.one_of("world", asked, (*WORLDS, "played"))
         if asked == "any" and not self.full:
             raise InvalidArgumentError("world", asked, "'stationary'", fix=NEEDS_PROBABILITIES)
         n = len(self.labels) if self.joint else 1
@@ -178,6 +186,13 @@ class Evidence:
             label: self._scale.mean(float(low), float(estimate), float(high), self.error, asked)
             for label, low, estimate, high in zip(self.labels, *ends, strict=True)
         }
+
+    @property
+    def _shown(self) -> World:
+        """What intervals assume."""
+        if self.claims is None:
+            return "played"
+        return self.claims
 
     @cached_property
     def _intervals(self) -> dict[Any, Interval]:
@@ -380,10 +395,10 @@ class Evidence:
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         columns = [self._intervals]
-        heads = ["arm", "pulls", f"mean {self.word}", f"interval ({self._intervals_world})"]
-        if self.world is None and self.full:
+        heads = ["arm", "pulls", f"mean {self.word}", f"interval ({HEADS[self._shown]})"]
+        if self.world is None and self.full and self._shown != "any":
             columns.append(self.intervals("any"))
-            heads.append("interval (any)")
+            heads.append(f"interval ({HEADS['any']})")
         digits = digits_for([interval for column in columns for interval in column.values()])
         rows = [
             [
@@ -397,10 +412,6 @@ class Evidence:
         ]
         return [*heads, "verdict"], rows
 
-    @property
-    def _intervals_world(self) -> World:
-        return self.world or "stationary"
-
     def lines(self) -> list[str]:
         """What is said below the table."""
         since = f" since pull {self.since:,}" if self.since else ""
@@ -410,15 +421,13 @@ class Evidence:
             f"value of what was played: {self.value} per pull, whatever the world",
         ]
         if self.claims is not None:
-            verdicts = "verdicts" if len(self.standing) > 1 else f"{self.standing[0]} is the best"
-            regret = self.regret
-            digits = max(0, digits_for([regret]) - 2)
-            said += [
-                f"regret: {regret.text(digits)} {ASSUMPTION[self.claims]}",
-                f"{verdicts} {ASSUMPTION[self.claims]}" if self.standing else "",
-            ]
-        said += [self.why or f"drift: {self.drift}"]
-        return [line for line in said if line]
+            assuming, regret = ASSUMPTION[self.claims], self.regret
+            said.append(f"regret: {regret.text(max(0, digits_for([regret]) - 2))} {assuming}")
+            if len(self.standing) == 1:
+                said.append(f"{self.standing[0]} is the best {assuming}")
+            elif self.ruled_out:
+                said.append(f"not the best {assuming}: {', '.join(map(str, self.ruled_out))}")
+        return [*said, self.why or f"drift: {self.drift}"]
 
     def table(self) -> str:
         """All of it as text."""
