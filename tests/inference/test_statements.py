@@ -104,7 +104,7 @@ def test_after_an_alarm_stationary_verdicts_are_withheld(kept, world):
 
 
 def test_bounds_that_cross_raise_the_alarm():
-    """A thousand ones, then zeros in the first 20 answers' range: sums that no world that stands still has."""
+    """Sums that no world that stands still has."""
     kept = room.init(1, False)
     kept.sums.counts[0] = 1000.0
     ones = room.init(1, False)
@@ -231,7 +231,7 @@ def test_refusals():
 
 @pytest.mark.compiled
 def test_a_common_trend_fools_the_stationary_comparison_and_not_the_other():
-    """Simpson's paradox: arms that are equal in every round, and a bandit that plays one of them more, later."""
+    """Simpson's paradox: arms that are equal in every round, and one of them is played more, later."""
     horizon, fooled, alarmed, any_world = 6000, 0, 0, 0
     runs = 40
     for seed in range(runs):

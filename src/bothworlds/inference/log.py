@@ -2,7 +2,7 @@
 
 A log is a table with one row per decision, in their order. Its columns:
 
-    action              the arm that was played: a number 0, 1, …, or a label
+    action              the arm that was played: a label, or its number 0, 1, …
     reward              what it brought; empty or NaN if no answer came
     propensity          the probability with which it was played
     propensity_<arm>    optional, one for each arm: the probability it had in this decision
@@ -34,6 +34,7 @@ ACTION, REWARD, PROPENSITY = COLUMNS
 ORDER = ("round", "time")
 MISSING = ("outstanding", "ignorable")
 ROWS = 1 << 17  # of a batch
+MANY = 1 << 12  # labels below this are looked up in a table
 SUM_SLACK = 0.01  # probabilities of a row may miss 1 by this: they are written with few digits, at times
 
 
@@ -112,13 +113,10 @@ class Log:
             raise InvalidArgumentError(
                 ACTION, label, f"one of {', '.join(names)}", fix=did_you_mean(str(label), names)
             )
-        if _whole(label) and all(known == i for i, known in enumerate(self.labels)):
-            for number in range(len(self.labels), int(label) + 1):  # numbered arms have no gaps
-                self._append(number)
-            return int(label)
-        return self._append(label)
+        return self.append(label)
 
-    def _append(self, label: Any) -> int:
+    def append(self, label: Any) -> int:
+        """One more arm, and its number."""
         self.labels.append(label)
         self.places[label] = len(self.labels) - 1
         return len(self.labels) - 1
@@ -152,9 +150,8 @@ class Log:
             values = np.asarray(column)
             if values.dtype.kind == "f" and np.all(values == np.floor(values)):
                 values = values.astype(np.int64)
-            if values.dtype.kind in "iu" and values.size and values.min() >= 0 and self._numbered():
-                self._learn(int(values.max()))
-                return values.astype(np.int64)
+            if values.dtype.kind in "iu" and values.size and values.min() >= 0 and values.max() < MANY:
+                return self._of_small(values)
             if values.dtype.kind not in "iuOUSTb":
                 at = int(np.argmax(values != np.floor(values))) if values.dtype.kind == "f" else 0
                 wanted = "an arm: a number 0, 1, …, or a label"
@@ -167,8 +164,13 @@ class Log:
         numbers: IntArray = places[codes]
         return numbers
 
-    def _numbered(self) -> bool:
-        return all(label == i for i, label in enumerate(self.labels))
+    def _of_small(self, values: Any) -> IntArray:
+        """The same for small whole numbers, without sorting."""
+        places = np.zeros(MANY, dtype=np.int64)
+        for label in np.flatnonzero(np.bincount(values)).tolist():
+            places[label] = self._learn(label)
+        numbers: IntArray = places[values]
+        return numbers
 
     def _rewards(self, column: Any, row: int) -> FloatArray:
         values = _floats(REWARD, column, row)
@@ -210,10 +212,6 @@ class Log:
                 f"{PROPENSITY}_…", float(table[at].sum()), "1 together in every row", index=(row + at,)
             )
         return table
-
-
-def _whole(label: Any) -> bool:
-    return isinstance(label, (int, np.integer)) and not isinstance(label, bool) and int(label) >= 0
 
 
 def _unique(values: Any) -> tuple[Any, IntArray]:

@@ -27,23 +27,25 @@ def stationary_regret(sums: Sums, error: float, *, tight: bool = False) -> tuple
     """Bounds, and an estimate between them, for Σ_a n_a·(μ* − μ_a), on rewards in [0, 1].
 
     One event, that all arms are inside their bounds, gives both ends. ``tight`` takes the low end from
-    contrasts, which know that not all arms are at their worst at once.
+    contrasts, which know that not all arms are at their worst at once; the high end needs all lower bounds
+    and the upper one of the best arm, which leaves (K−1)/2K of the error for the K contrasts.
     """
     n, n_arms = sums.pulls, sums.pulls.size
     low, estimate, high = arm_ends(sums, "stationary", error / n_arms)
     best = low.max()
     least = float(np.sum(n * np.maximum(0.0, best - high)))
-    if tight:
-        world, level = StationaryWorld(sums), error / (2 * n_arms)
+    if tight and n_arms > 1:
+        world, level = StationaryWorld(sums), error * (n_arms - 1) / (2 * n_arms * n_arms)
         against = [-n + n.sum() * (np.arange(n_arms) == b) for b in range(n_arms)]
         least = max(0.0, *(world.contrast(weights, level) for weights in against))
     most = 0.0
     for b in np.flatnonzero(high >= best):
         above = n * np.maximum(0.0, high[b] - low)
         most = max(most, float(above.sum() - above[b]))
-    seen = np.where(np.isnan(estimate), -math.inf, estimate)
-    known = float(np.sum(np.where(n > 0.0, n * (seen.max() - np.maximum(seen, 0.0)), 0.0)))
-    return least, known if sums.answers.sum() else math.nan, most
+    seen = sums.answers > 0.0
+    if not seen.any():
+        return least, math.nan, most
+    return least, float(np.sum(n[seen] * (estimate[seen].max() - estimate[seen]))), most
 
 
 def any_regret(sums: Sums, error: float) -> tuple[float, float, float]:

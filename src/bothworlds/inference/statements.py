@@ -174,7 +174,7 @@ class Evidence:
         ----------
         world:
             What to assume; None: what can be assumed. After a drift alarm that is nothing: the intervals are
-            for the mean over all rounds, or, without probabilities, over the rounds in which an arm was played.
+            for the mean over all rounds, or, without probabilities, over those in which an arm was played.
         """
         asked: World = world or self._shown
         _check.one_of("world", asked, (*WORLDS, "played"))

@@ -52,7 +52,7 @@ class Targets:
         """Numbered arms are those of the array."""
         if not self.reader.fixed and not self.reader.labels:
             for number in range(n_arms):
-                self.reader._append(number)
+                self.reader.append(number)
 
     def of(self, batch: Batch, before: int) -> FloatArray:
         """Policies × arms, or rows × arms."""
