@@ -274,6 +274,14 @@ def _in_order(name: str, column: Any, last: Any, row: int) -> Any:
     return values[-1] if values.size else last
 
 
+def labels_in(log: Any) -> list[Any]:
+    """The arms of a log, which is read once for them."""
+    reader = Log(log, needs=(ACTION,), may_have=(PROPENSITY,))
+    for _ in reader:
+        pass
+    return reader.labels
+
+
 # --- where tables come from -------------------------------------------------------------------------------
 
 
