@@ -228,6 +228,38 @@ def test_answers_that_did_not_come():
     assert bw.inference.evaluate(nulls, "green", missing="outstanding").ipw == pytest.approx(counted.ipw)
 
 
+@pytest.mark.parametrize("arrow", [True, False])
+def test_text_becomes_labels_and_numbers(arrow, tmp_path, monkeypatch):
+    """Halves stay halves beside empty cells; a label that is a number is one, in every batch."""
+    if not arrow:
+        monkeypatch.setattr(room, "_csv", lambda path: room._rows(path, room._csv_lines, room._of_text))
+    lines = ["action,reward,propensity", *["7,0.5,0.5", "x,,0.5", "08,1,0.5"] * 50, *["7,0,0.5"] * 100]
+    (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = bw.inference.evidence(tmp_path / "log.csv", missing="outstanding")
+    assert found.labels == (7, "x", "08")
+    assert found[7].estimate == pytest.approx(25 / 150)
+    assert math.isnan(found["x"].estimate)
+    (tmp_path / "log.csv").write_text("action,reward,propensity\n7,much,0.5\n", encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match="much"):
+        bw.inference.evidence(tmp_path / "log.csv")
+    (tmp_path / "log.csv").write_text("action,reward,propensity\n,1,0.5\n", encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match="an arm in every row"):
+        bw.inference.evidence(tmp_path / "log.csv")
+
+
+def test_json_values_are_what_they_are(tmp_path):
+    rows = [
+        {"action": "7", "reward": 0.5},
+        {"action": ["a", 1], "reward": None},
+        {"action": 7, "reward": True},
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    found = bw.inference.evidence(path, missing="outstanding")
+    assert found.labels == ("7", ("a", 1), 7)
+    assert (found["7"].estimate, found[7].estimate) == (0.5, 1.0)
+
+
 def test_json_that_is_none(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"action": 0, "reward": 1, "propensity": 0.5}\n{"action": 0, \n', encoding="utf-8")

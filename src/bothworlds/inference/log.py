@@ -50,6 +50,13 @@ class Batch(NamedTuple):
     """Rows × arms."""
 
 
+class Encoded(NamedTuple):
+    """A column of labels: those that occur, and which of them is in each row."""
+
+    labels: list[Any]
+    codes: Any
+
+
 class Source(NamedTuple):
     """A table, not yet read: its columns, and what gives some of them, batch by batch."""
 
@@ -125,27 +132,26 @@ class Log:
         """Its rows, checked, in batches."""
         row, last = 0, dict.fromkeys(ORDER)
         for columns in self.source.read([*self.wanted, *self.per_arm]):
-            size = len(next(iter(columns.values())))
             for name in ORDER:
                 if name in columns:
                     last[name] = _in_order(name, columns[name], last[name], row)
             actions = self._numbers(columns[ACTION], row)
             rewards = self._rewards(columns[REWARD], row) if REWARD in columns else np.empty(0)
             propensities = _probabilities(columns[PROPENSITY], row) if PROPENSITY in columns else np.empty(0)
-            distributions = self._distributions(columns, row)
+            distributions = self._distributions(columns, actions.size, row)
             batch = Batch(actions, rewards, propensities, distributions)
             if self.missing == "ignorable" and rewards.size:
                 there = ~np.isnan(rewards)
                 batch = Batch._make(part[there] if len(part) else part for part in batch)
-            row += size
+            row += actions.size
             yield batch
         if row == 0:
             raise InvalidArgumentError("log", self.source.names, "a table with at least one row", got="none")
 
     def _numbers(self, column: Any, row: int) -> IntArray:
         """The numbers of the arms of some rows."""
-        if hasattr(column, "dictionary"):  # Arrow's, encoded
-            labels, codes = column.dictionary.to_pylist(), column.indices.to_numpy(zero_copy_only=False)
+        if isinstance(column, Encoded):
+            labels, codes = column
         else:
             values = np.asarray(column)
             if values.dtype.kind == "f" and np.all(values == np.floor(values)):
@@ -159,7 +165,9 @@ class Log:
             found, codes = _unique(values)
             labels = [label.item() if isinstance(label, np.generic) else label for label in found]
         if None in labels or any(isinstance(label, float) for label in labels):
-            raise InvalidArgumentError(ACTION, None, "an arm in every row", got="none in some row")
+            raise InvalidArgumentError(
+                ACTION, None, "an arm in every row", got=f"none in some row from {row} on"
+            )
         places = np.array([self._learn(label) for label in labels], dtype=np.int64)
         numbers: IntArray = places[codes]
         return numbers
@@ -198,10 +206,9 @@ class Log:
             )
         return np.clip((values - low) / self.scale.span, 0.0, 1.0)
 
-    def _distributions(self, columns: Mapping[str, Any], row: int) -> FloatArray:
+    def _distributions(self, columns: Mapping[str, Any], size: int, row: int) -> FloatArray:
         if not self.per_arm:
             return np.empty((0, len(self.labels)))
-        size = len(next(iter(columns.values())))
         table = np.zeros((size, len(self.labels)))
         for name in self.per_arm:
             table[:, self.places[self._label_in(name)]] = _probabilities(columns[name], row, name, above=-1.0)
@@ -218,9 +225,7 @@ def _unique(values: Any) -> tuple[Any, IntArray]:
     try:
         found, codes = np.unique(values, return_inverse=True)
     except TypeError:  # labels of different types have no order
-        seen: dict[Any, int] = {}
-        listed = [seen.setdefault(value, len(seen)) for value in values.tolist()]
-        return list(seen), np.array(listed, dtype=np.int64)
+        return _coded(values.tolist())
     return found, codes
 
 
@@ -348,15 +353,20 @@ def _arrow(table: Any) -> Source:
     return Source(tuple(table.schema.names), read)
 
 
-def _of_arrow(batches: Iterable[Any], names: list[str]) -> Iterator[dict[str, Any]]:
+def _of_arrow(
+    batches: Iterable[Any], names: list[str], label: Callable[[Any], Any] = lambda found: found
+) -> Iterator[dict[str, Any]]:
     for batch in batches:
         if batch.num_rows:
-            yield {name: _decoded(name, batch.column(name)) for name in names}
+            yield {name: _decoded(name, batch.column(name), label) for name in names}
 
 
-def _decoded(name: str, column: Any) -> Any:
+def _decoded(name: str, column: Any, label: Callable[[Any], Any]) -> Any:
     if name == ACTION and "string" in str(column.type):
-        return column if hasattr(column, "dictionary") else column.dictionary_encode()
+        if column.null_count:
+            return Encoded([None], np.zeros(len(column), dtype=np.int64))
+        found = column if hasattr(column, "dictionary") else column.dictionary_encode()
+        return Encoded([label(text) for text in found.dictionary.to_pylist()], found.indices.to_numpy())
     if name == ACTION or name in ORDER:
         return column.to_numpy(zero_copy_only=False)
     return column
@@ -373,8 +383,8 @@ def _file(path: Path) -> Source:
     if suffix == ".parquet":
         return _parquet(path)
     if suffix in (".jsonl", ".ndjson"):
-        return _rows(path, _json_lines)
-    return _rows(path, _csv_lines)
+        return _rows(path, _json_lines, _of_json)
+    return _csv(path)
 
 
 def _parquet(path: Path) -> Source:
@@ -390,7 +400,37 @@ def _parquet(path: Path) -> Source:
     return Source(tuple(file.schema_arrow.names), read)
 
 
-def _rows(path: Path, parse: Callable[[Iterable[str]], Iterator[Mapping[str, Any]]]) -> Source:
+def _csv(path: Path) -> Source:
+    """By pyarrow where it is there, twenty times as fast."""
+    slowly = _rows(path, _csv_lines, _of_text)
+    try:
+        from pyarrow import ArrowInvalid, float64, string  # noqa: PLC0415 - an optional extra
+        from pyarrow import csv as arrow_csv  # noqa: PLC0415
+    except ImportError:
+        return slowly
+
+    def read(names: list[str]) -> Iterator[dict[str, Any]]:
+        numbers = {name: float64() for name in names if name not in (ACTION, *ORDER)}
+        options = arrow_csv.ConvertOptions(
+            include_columns=names, column_types=numbers | {ACTION: string()}, strings_can_be_null=True
+        )
+        reading = arrow_csv.ReadOptions(block_size=1 << 23)
+        try:
+            yield from _of_arrow(
+                arrow_csv.open_csv(path, read_options=reading, convert_options=options), names, _label
+            )
+        except ArrowInvalid as error:
+            wanted = "a CSV file whose rewards and propensities are numbers"
+            raise InvalidArgumentError("log", path, wanted, got=f"{path}: {error}") from None
+
+    return Source(slowly.names, read)
+
+
+def _rows(
+    path: Path,
+    parse: Callable[[Iterable[str]], Iterator[Mapping[str, Any]]],
+    column_of: Callable[[str, list[Any]], Any],
+) -> Source:
     with path.open(newline="", encoding="utf-8-sig") as stream:  # spreadsheets put a mark in front
         first = next(parse(stream), {})
 
@@ -398,7 +438,7 @@ def _rows(path: Path, parse: Callable[[Iterable[str]], Iterator[Mapping[str, Any
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = parse(stream)
             while some := list(islice(rows, ROWS)):
-                yield {name: _values([row.get(name) for row in some]) for name in names}
+                yield {name: column_of(name, [row.get(name) for row in some]) for name in names}
 
     return Source(tuple(first), read)
 
@@ -408,26 +448,43 @@ def _json_lines(stream: Iterable[str]) -> Iterator[Mapping[str, Any]]:
         if line.strip():
             try:
                 yield dict(json.loads(line))
-            except (json.JSONDecodeError, TypeError, ValueError):
+            except (TypeError, ValueError):
                 wanted = "a JSON object on every line"
                 raise InvalidArgumentError(
                     "log", line, wanted, got=f"{line.strip()!r} on line {number}"
                 ) from None
 
 
+def _of_json(name: str, cells: list[Any]) -> Any:
+    """A column of JSON values: labels as they are, numbers, null for what is not there."""
+    if name == ACTION:
+        labels = [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
+        return Encoded(*_coded(labels))
+    return np.array([math.nan if cell is None else cell for cell in cells])
+
+
+def _coded(labels: list[Any]) -> tuple[list[Any], IntArray]:
+    seen: dict[Any, int] = {}
+    codes = np.array([seen.setdefault(label, len(seen)) for label in labels], dtype=np.int64)
+    return list(seen), codes
+
+
 def _csv_lines(stream: Iterable[str]) -> Iterator[Mapping[str, Any]]:
     return iter(csv.DictReader(stream))
 
 
-def _values(cells: list[Any]) -> Any:
-    """Cells of text as numbers, if they all are; empty ones are NaN."""
-    if all(isinstance(cell, (int, float)) for cell in cells):
-        return np.array(cells)
-    try:
-        return np.array([math.nan if cell in ("", None) else int(cell) for cell in cells])
-    except (TypeError, ValueError):
-        pass
+def _of_text(name: str, cells: list[Any]) -> Any:
+    """A column of text: labels, or numbers where they all are; empty cells are not there."""
+    if name == ACTION:
+        return Encoded(*_coded([_label(cell) for cell in cells]))
     try:
         return np.array([math.nan if cell in ("", None) else float(cell) for cell in cells])
-    except (TypeError, ValueError):
+    except ValueError:
         return np.array(cells, dtype=object)
+
+
+def _label(text: str | None) -> Any:
+    """A label as it is written; one that is a whole number is that number."""
+    if not text:
+        return None
+    return int(text) if text.isascii() and text.isdigit() and str(int(text)) == text else text
