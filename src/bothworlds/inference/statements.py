@@ -69,7 +69,7 @@ class Comparison:
         return f"{self.verdict}; difference {self.difference}"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Evidence:
     """What is known of the arms of a bandit, at this moment; it may be asked for at any time, as often as you
     like.
