@@ -56,8 +56,11 @@ def _sizes(policy: Policy) -> list[int]:
 
 
 def _use(policy: Policy, n_arms: int, horizon: int | None, part: str = "single") -> None:
-    bandit = Bandit(n_arms, policy, horizon=horizon)
-    if part == "single":
+    evidence = part.removeprefix("evidence ") if part.startswith("evidence") else None
+    bandit = Bandit(n_arms, policy, horizon=horizon, evidence=evidence)  # type: ignore[arg-type]  # or refused
+    if bandit._record is not None:
+        kernels = bandit._record.kernels()
+    elif part == "single":
         kernels = bandit._kernels()
     else:
         kernels = (bandit._among() if part == "among" else bandit._batch()).kernels

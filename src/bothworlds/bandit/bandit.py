@@ -27,8 +27,10 @@ from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.history import History, Notes
 from bothworlds.bandit.keys import Key, fill_with_key, new_secret
 from bothworlds.bandit.learned_range import LearnedRange, range_of
+from bothworlds.bandit.learning import learn_log
 from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
 from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
+from bothworlds.bandit.recording import Kind, Record
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
@@ -38,6 +40,7 @@ from bothworlds.errors import (
     StateError,
     UnknownPullError,
 )
+from bothworlds.inference.statements import Evidence
 from bothworlds.policies.base import (
     Policy,
     grow,
@@ -94,6 +97,9 @@ class Bandit:
         A share of the pulls that every arm keeps, whatever was learned.
     fixed:
         Arms whose share is fixed, ``{"control": 0.1}``. The policy plays the others, and learns from them.
+    evidence:
+        What to keep for :meth:`evidence`: ``"full"``, with probabilities, for statements whatever the world;
+        ``"arms"``, without, for a stationary world and for policies that do not draw; None: nothing.
 
     Notes
     -----
@@ -145,6 +151,7 @@ class Bandit:
         learn_at: Literal["arrival", "deadline"] = "arrival",
         floor: float = 0.0,
         fixed: Mapping[Label, float] | None = None,
+        evidence: Kind | None = None,
     ) -> None:
         self._arms = labels_of(arms)
         self._policy = policies.DEFAULT if policy is None else require_policy(policy)
@@ -172,6 +179,7 @@ class Bandit:
         self._sums = [0.0] * len(self._arms)
         self._word = "reward"  # the user's own: the word of the last update
         self._notes = Notes(len(self._arms))
+        self._record = Record.of(evidence, self._policy, self._params, self._range, self._pulls)
         self._be_born(seed)
         self._ready()
 
@@ -206,6 +214,8 @@ class Bandit:
         """The kernels for this number of arms, and their buffers."""
         self._make_room()
         self._start(self, self._kernels(), "single")
+        if self._record is not None:
+            self._start(self._record, self._record.kernels(), f"evidence {self._record.kind}")
 
     def _make_room(self) -> None:
         draws = self._policy.draws
@@ -451,10 +461,10 @@ class Bandit:
             row = self._open.get(number)
             if row is None or not wait.over(number, row[MADE], self._rounds):
                 break
-            kept = row[KEPT]
+            kept, imputed = row[KEPT], False
             if math.isnan(kept) and self._missing is not None:
-                kept = self._missing.kept
-            self._close(number, row, kept)
+                kept, imputed = self._missing.kept, not self._defers
+            self._close(number, row, kept, imputed=imputed)
             self._overdue = number
 
     def _keep(self, number: int, row: Row, kept: float) -> None:
@@ -463,7 +473,7 @@ class Bandit:
             raise self._repeated(self._pull(number, row))
         self._open.replace(number, OpenPull._make(row)._replace(kept=kept))
 
-    def _close(self, number: int, row: Row, kept: float) -> None:
+    def _close(self, number: int, row: Row, kept: float, *, imputed: bool = False) -> None:
         """Close an open pull, and learn its feedback; without any (NaN) there is nothing to learn."""
         if not math.isnan(kept):
             _, weight, memo, _, _, _, observe, restarts, _ = row
@@ -482,6 +492,8 @@ class Bandit:
                     raise self._no_solution(self._pull(number, row))
             self._seen[observe] += 1
             self._sums[observe] += kept
+            if self._record is not None and number > self._record.since:
+                self._record.hear(observe, kept, row[0], imputed=imputed)
         if self._open.recent.pop(number, None) is None:
             self._open.close(number)
         self._awake_at.pop(number, None)
@@ -521,6 +533,8 @@ class Bandit:
             if isinstance(self._range, LearnedRange):
                 for number in range(len(self._arms)):
                     self._range.forget(number)
+            if self._record is not None:
+                self._record.begin_anew(self._pulls)
             self._restarts += 1
 
     # --- arms that change ---------------------------------------------------------------------------
@@ -608,6 +622,8 @@ class Bandit:
             self._sums.append(0.0)
             if isinstance(self._range, LearnedRange):
                 self._range.add()
+            if self._record is not None:
+                self._record.add_arm()
             self._bind()
 
     def retire(self, arm: Label) -> None:
@@ -736,6 +752,90 @@ class Bandit:
         with self._lock:
             return self._notes.history(self._arms)
 
+    def evidence(
+        self, *, error: float = 0.05, world: Literal["stationary", "any"] | None = None, joint: bool = False
+    ) -> Evidence:
+        """What can be concluded from the decisions so far: ask as often as you like.
+
+        Needs ``Bandit(..., evidence="full")`` or ``"arms"``. Decisions are counted when they are made, so
+        that answers which are late, or lost, do not mislead. It begins anew with :meth:`restart`.
+
+        Parameters
+        ----------
+        error:
+            The probability with which a statement may ever be wrong.
+        world:
+            ``"stationary"``: no mean moves. ``"any"``: nothing is assumed; means are over all rounds. None:
+            stationary until the drift alarm is raised, then any.
+        joint:
+            Let all intervals of arms be right together with probability 1 − error.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], bw.TsallisINF(), seed=7, evidence="full")
+        >>> for i in range(600):
+        ...     pull = bandit.pull()
+        ...     bandit.update(pull, reward=i % 10 < (7 if pull.arm == "green" else 3))
+        >>> evidence = bandit.evidence()
+        >>> print(evidence.compare("green", "blue").verdict)
+        green is better than blue in a stationary world
+        >>> print(evidence["green"])
+        0.695 [0.625, 0.760]
+        """
+        with self._lock:
+            self._close_overdue()
+            if self._record is None:
+                fix = (
+                    'make the bandit with evidence="full", or load it so: Bandit.load(path, evidence="full")'
+                )
+                raise InvalidArgumentError("evidence", None, "kept from the beginning", got="none", fix=fix)
+            assert isinstance(self._range, Range)
+            return Evidence(
+                self._record.counted(self._pulls),
+                self._arms,
+                error=error,
+                world=world,
+                low=self._range.low,
+                high=self._range.high,
+                word=self._word,
+                joint=joint,
+                probabilities=np.array(self._distribution()),
+                since=self._record.since,
+            )
+
+    def learn(self, log: Any, *, missing: Literal["ignorable"] | None = None) -> int:
+        """Begin with what others have tried: learn the rows of a log, all or none; return how many.
+
+        Parameters
+        ----------
+        log:
+            A table of decisions, in their order: a dict of columns, a data frame, a path to a CSV, Parquet or
+            JSON lines file. Its columns are ``action`` (an arm), ``reward``, ``propensity`` (the
+            probability with which the action was chosen) and, where a row stands for many, ``count``.
+        missing:
+            ``"ignorable"`` leaves out rows without a reward, for which there must be no reason in the reward.
+
+        Notes
+        -----
+        Each row is learned as a round of this policy, weighed with the probability that the logger had: its
+        estimates are unbiased whoever decided. Policies that compare means (Thompson, UCB1 …) need no
+        propensities, and can be told plain counts. Pulls, rounds and evidence are those of this bandit alone.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], "thompson", seed=7)
+        >>> arms, clicks, times = ["blue", "blue", "green", "green"], [1, 0, 1, 0], [30, 970, 45, 955]
+        >>> bandit.learn({"action": arms, "reward": clicks, "count": times})
+        2000
+        >>> bandit.probabilities["green"] > 0.95
+        True
+        """
+        with self._lock:
+            self._close_overdue()
+            return learn_log(self, log, missing)
+
     def explain(self, pull: Pull | str) -> Explanation:
         """Say of a pull how likely it was, what the others had, and what was known.
 
@@ -827,19 +927,30 @@ class Bandit:
             return saving.describe(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], *, policy: Policy | str | None = None) -> Bandit:
-        """The bandit that :meth:`to_dict` described. ``policy``, where given, must be the saved one."""
-        return saving.restore(cls, data, policy)
+    def from_dict(
+        cls, data: dict[str, Any], *, policy: Policy | str | None = None, evidence: Kind | None = None
+    ) -> Bandit:
+        """The bandit that :meth:`to_dict` described. ``policy``, where given, must be the saved one.
+
+        ``evidence`` is for one that has kept none: it is kept from now on.
+        """
+        return saving.restore(cls, data, policy, evidence)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the bandit to a JSON file, whole or not at all."""
         statefile.write(path, self.to_dict())
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, policy: Policy | str | None = None) -> Bandit:
-        """Read a bandit that :meth:`save` wrote. ``policy``, where given, must be the saved one."""
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        policy: Policy | str | None = None,
+        evidence: Kind | None = None,
+    ) -> Bandit:
+        """Read a bandit that :meth:`save` wrote; ``policy`` and ``evidence`` are as in :meth:`from_dict`."""
         try:
-            return cls.from_dict(statefile.read(path), policy=policy)
+            return cls.from_dict(statefile.read(path), policy=policy, evidence=evidence)
         except StateError as error:
             raise StateError(f"{path} cannot be loaded: {error}") from error
 
@@ -862,6 +973,7 @@ class Bandit:
             "_seen": list(self._seen),
             "_sums": list(self._sums),
             "_notes": self._notes.copy(),
+            "_record": None if self._record is None else self._record.copy(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -191,6 +191,10 @@ def _learn_columns(bandit: Bandit, pulls: Pulls, units: FloatArray) -> None:
     np.add.at(seen, rows["observe"][:done], 1)
     np.add.at(sums, rows["observe"][:done], units[:done])  # one after the other, as single updates do
     bandit._seen, bandit._sums = seen.tolist(), sums.tolist()
+    if bandit._record is not None:
+        counted = pulls.rounds[:done] > bandit._record.since
+        columns = rows["observe"][:done][counted].astype(np.int64), units[:done][counted]
+        bandit._record.hear_many(*columns, rows["probability"][:done][counted].copy())
     opened.close_many(places[:done])
     if done < len(rows):
         raise bandit._no_solution(pulls[done])

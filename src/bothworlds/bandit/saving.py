@@ -15,6 +15,7 @@ from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import saved_secret
 from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.bandit.pull import NO_LIFE, family_of, labels_of, life_and_round
+from bothworlds.bandit.recording import Kind
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
 from bothworlds.policies.base import Policy, require_policy, step
 
@@ -70,6 +71,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
             for number, record in bandit._open
         ],
         "history": bandit._notes.to_dict(),
+        "evidence": None if bandit._record is None else bandit._record.to_dict(),
         "secret": bandit._secret.hex(),
         "random": rng.to_dict(bandit._random),
         "state": statefile.pack(bandit._state),
@@ -82,43 +84,22 @@ def asleep_at(bandit: Bandit, number: int) -> list[int]:
     return [] if awake is None else [int(i) for i in np.flatnonzero(awake == 0.0)]
 
 
-def restore(make: type[Bandit], data: dict[str, Any], policy: Policy | str | None) -> Bandit:
+def restore(
+    make: type[Bandit], data: dict[str, Any], policy: Policy | str | None, evidence: Kind | None
+) -> Bandit:
     """The bandit that was described; ``policy``, where given, must be the saved one."""
     statefile.check_header(data)
     try:
-        saved = policies.from_dict(data["policy"])
-        if policy is not None and require_policy(policy) != saved:
-            raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
-        options = {name: data[name] for name in NEWER_OPTIONS if name in data}
-        if options.get("wait") is not None:
-            options["wait"] = Wait(**options["wait"]).value
-        arms = labels_of(data["arms"])
-        if data.get("fixed") is not None:
-            shares = statefile.sequence(data, "fixed", len(arms))
-            options["fixed"] = {
-                arm: share for arm, share in zip(arms, shares, strict=True) if share is not None
-            }
-        low, high = data["low"], data["high"]
-        bandit = make(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
+        bandit = like_saved(make, data, policy, evidence)
         n = len(bandit._arms)
         bandit._id = statefile.text(data, "bandit")
         bandit._secret = saved_secret(data.get("secret"), bandit._id)
         bandit._word = statefile.text(data, "word")
         _check.one_of("word", bandit._word, ("reward", "loss"))
-        bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
-        bandit._restarts = count(data, "restarts")
-        bandit._late = count(data, "late")
-        bandit._overdue = count(data, "overdue")
-        bandit._pulls = statefile.counts(data, "pulls", n)
-        bandit._seen = statefile.counts(data, "seen", n)
-        least = 0.0
-        if isinstance(bandit._range, LearnedRange):
-            bandit._range.restore(data["range"])
-            least = -math.inf
-        bandit._sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=least).tolist()
+        restore_counts(bandit, data)
         for name in ("disabled", "retired"):
             for number in statefile.arms(data, name, n):
-                require_changing_arms(saved, bandit._shares)
+                require_changing_arms(bandit._policy, bandit._shares)
                 getattr(bandit._roster, name[:-1])(bandit._arms[number])
         bandit._notes = Notes.from_dict(data.get("history"), n, bandit._rounds)
         bandit._random = rng.from_dict(data["random"])
@@ -138,6 +119,48 @@ def restore(make: type[Bandit], data: dict[str, Any], policy: Policy | str | Non
     except (InvalidArgumentError, PullError, TypeError) as error:
         raise StateError(f"the saved state cannot be restored: {error}") from error
     return bandit
+
+
+def like_saved(
+    make: type[Bandit], data: dict[str, Any], policy: Policy | str | None, evidence: Kind | None
+) -> Bandit:
+    """A fresh bandit with the saved options."""
+    saved = policies.from_dict(data["policy"])
+    if policy is not None and require_policy(policy) != saved:
+        raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
+    options = {name: data[name] for name in NEWER_OPTIONS if name in data}
+    if options.get("wait") is not None:
+        options["wait"] = Wait(**options["wait"]).value
+    arms = labels_of(data["arms"])
+    if data.get("fixed") is not None:
+        shares = statefile.sequence(data, "fixed", len(arms))
+        options["fixed"] = {arm: share for arm, share in zip(arms, shares, strict=True) if share is not None}
+    recorded = data.get("evidence")
+    if recorded is not None and evidence not in (None, recorded["kind"]):
+        raise StateError(f"the saved bandit keeps evidence={recorded['kind']!r}, not {evidence!r}")
+    options["evidence"] = evidence if recorded is None else recorded["kind"]
+    low, high = data["low"], data["high"]
+    return make(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
+
+
+def restore_counts(bandit: Bandit, data: dict[str, Any]) -> None:
+    """What was counted and added up."""
+    n = len(bandit._arms)
+    bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
+    bandit._restarts = count(data, "restarts")
+    bandit._late = count(data, "late")
+    bandit._overdue = count(data, "overdue")
+    bandit._pulls = statefile.counts(data, "pulls", n)
+    bandit._seen = statefile.counts(data, "seen", n)
+    least = 0.0
+    if isinstance(bandit._range, LearnedRange):
+        bandit._range.restore(data["range"])
+        least = -math.inf
+    bandit._sums = _check.vector("loss_sums", data["loss_sums"], size=n, at_least=least).tolist()
+    if bandit._record is not None:
+        bandit._record.begin_anew(bandit._pulls)
+        if data.get("evidence") is not None:
+            bandit._record.restore(data["evidence"])
 
 
 def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> int:

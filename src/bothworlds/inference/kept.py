@@ -53,6 +53,20 @@ def answered(kept: Kept, arm: int, reward: float, probability: float) -> None:
 
 
 @entry
+def answered_many(kept: Kept, arms: IntArray, rewards: FloatArray, probabilities: FloatArray) -> None:
+    """:func:`answered`, for one after the other."""
+    for i in range(arms.size):
+        note_answer(kept.sums, arms[i], rewards[i], probabilities[i])
+        note_reward(kept.drift, arms[i], rewards[i])
+
+
+@entry
+def imputed(kept: Kept, arm: int, reward: float, probability: float) -> None:
+    """:func:`answered`, with what was filled in when the wait was over: its time says nothing of drift."""
+    note_answer(kept.sums, arm, reward, probability)
+
+
+@entry
 def take_in(kept: Kept, arms: IntArray, rewards: FloatArray, probabilities: FloatArray) -> None:
     """Decisions with their answers, in order; NaN for one that was not answered."""
     for i in range(arms.size):

@@ -6,6 +6,7 @@ A log is a table with one row per decision, in their order. Its columns:
     reward              what it brought; empty or NaN if no answer came
     propensity          the probability with which it was played
     propensity_<arm>    optional, one for each arm: the probability it had in this decision
+    count               optional, read by Bandit.learn: how often the row happened
     round, time         optional: if they are there they must not fall, since order matters
 """
 
@@ -31,6 +32,7 @@ from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 from bothworlds.inference.intervals import Scale
 
 ACTION, REWARD, PROPENSITY = COLUMNS
+COUNT = "count"
 ORDER = ("round", "time")
 MISSING = ("outstanding", "ignorable")
 ROWS = 1 << 17  # of a batch
@@ -48,6 +50,8 @@ class Batch(NamedTuple):
     propensities: FloatArray
     distributions: FloatArray
     """Rows × arms."""
+    counts: IntArray
+    """How often each row happened."""
 
 
 class Encoded(NamedTuple):
@@ -139,7 +143,8 @@ class Log:
             rewards = self._rewards(columns[REWARD], row) if REWARD in columns else np.empty(0)
             propensities = _probabilities(columns[PROPENSITY], row) if PROPENSITY in columns else np.empty(0)
             distributions = self._distributions(columns, actions.size, row)
-            batch = Batch(actions, rewards, propensities, distributions)
+            counts = _counts(columns[COUNT], row) if COUNT in columns else np.empty(0, dtype=np.int64)
+            batch = Batch(actions, rewards, propensities, distributions, counts)
             if self.missing == "ignorable" and rewards.size:
                 there = ~np.isnan(rewards)
                 batch = Batch._make(part[there] if len(part) else part for part in batch)
@@ -260,6 +265,15 @@ def _probabilities(column: Any, row: int, name: str = PROPENSITY, *, above: floa
         fix = "it is the probability with which the logger chose the action of its row"
         raise OutOfRangeError(name, float(values[at]), wanted, index=(row + at,), fix=fix)
     return values
+
+
+def _counts(column: Any, row: int) -> IntArray:
+    values = _floats(COUNT, column, row)
+    bad = ~((values >= 0.0) & (values == np.floor(values)))
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise InvalidArgumentError(COUNT, float(values[at]), "0, 1, 2, …", index=(row + at,))
+    return values.astype(np.int64)
 
 
 def _in_order(name: str, column: Any, last: Any, row: int) -> Any:
