@@ -121,7 +121,7 @@ def test_means_are_printed_in_the_users_units_whole():
     bandit = bw.Bandit(3, high=None, seed=5)
     assert bandit.range == (0.0, None)
     reported = play(bandit, 500)
-    rows = {row.split()[0]: row.split()[-1] for row in str(bandit).splitlines()[2:]}
+    rows = {row.split()[0]: row.split()[3] for row in str(bandit).splitlines()[2:]}
     assert rows == {str(arm): f"{np.mean(values):.4g}" for arm, values in enumerate(reported)}
     assert max(map(max, reported)) > bandit.range[1]  # though some was cut off in learning
 
