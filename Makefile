@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare tournament clean
+.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare tournament evidence clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ compare: $(VENV)/dev.stamp ## every policy in four worlds (the table in the docs
 
 tournament: $(VENV)/dev.stamp ## the policies that could be the default, in 66 worlds (about forty minutes; writes docs/tournament.md)
 	$(BIN)/python benchmarks/tournament.py --out docs/tournament.md
+
+evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certainty (the tables in docs/evidence.md; ten minutes)
+	$(BIN)/python benchmarks/evidence.py
 
 clean: ## remove .venv, build and caches
 	rm -rf $(VENV) $(BENCH) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -33,8 +33,8 @@ def test_exported_names():
         "variates",
         "warmup",
     }
-    assert public - left_behind | {"Study", "theory"} == set(bw.__all__) - {"__version__"}
-    assert bw.Study.__name__ == "Study"  # imported when asked for, as is bw.theory
+    assert public - left_behind | {"Study", "inference", "theory"} == set(bw.__all__) - {"__version__"}
+    assert bw.Study.__name__ == "Study"  # imported when asked for, as are bw.inference and bw.theory
     with pytest.raises(AttributeError, match="no attribute 'Studies'"):
         _ = bw.Studies
 
@@ -77,7 +77,8 @@ def public_callables():
     values = {name: getattr(bw, name) for name in bw.__all__} | {
         value.__name__: value for family in families for value in family if isinstance(value, type)
     }
-    values |= {f"theory.{name}": getattr(bw.theory, name) for name in bw.theory.__all__}
+    for room in (bw.inference, bw.theory):
+        values |= {f"{room.__name__}.{name}": getattr(room, name) for name in room.__all__}
     return {
         name: value
         for name, value in values.items()
@@ -108,7 +109,7 @@ def test_type_checkers_do_not_see_the_attribute_hook():
     """A module-level __getattr__ would make every name valid."""
     tree = ast.parse(Path(bw.__file__).read_text(encoding="utf-8"))
     assert not [node for node in tree.body if getattr(node, "name", "") == "__getattr__"]
-    assert {"theory", "Study"} <= set(dir(bw))
+    assert {"inference", "theory", "Study"} <= set(dir(bw))
 
 
 def test_packages_are_not_hidden_by_functions():

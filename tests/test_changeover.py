@@ -87,7 +87,8 @@ DIFFERENT = {
 
 def test_kernels_keep_to_what_numba_and_python_compute_alike():
     """A whole power is a product for numba and not for Python: once in a thousand times they differ."""
-    assert bw.theory  # has kernels, too, and is imported when it is asked for
+    assert bw.theory  # these have kernels, too, and are imported when they are asked for
+    assert bw.inference
     offenders = []
     for name, function in _jit._kernels:
         if _jit.outsider(function):

@@ -176,3 +176,23 @@ def test_the_package_itself_does_not_load_the_lab():
 
 def test_version():
     assert call("--version").strip() == f"bothworlds {bw.__version__}"
+
+
+def test_evaluate_a_log(folder):
+    pairs = [("green", 1), ("red", 0), ("green", 1), ("red", 1)] * 100
+    rows = "\n".join(f"{arm},{reward},0.5" for arm, reward in pairs)
+    (folder / "log.csv").write_text(f"action,reward,propensity\n{rows}\n")
+    said = call("evaluate", "log.csv", "--chart", "chart.svg")
+    for name in ("logged", "always green", "always red"):
+        assert name in said
+    assert "actions agree with propensities" in said
+    assert (folder / "chart.svg").read_text().startswith("<svg")
+    said = call("evaluate", "log.csv", "-p", "uniform", "-p", "green=0.9,red=0.1", "-p", "red")
+    assert "green=0.9,red=0.1" in said
+    for wrong in ("gren=1", "green=much", "green=0.4,red=0.5"):
+        with pytest.raises(InvalidArgumentError, match="policy"):
+            call("evaluate", "log.csv", "-p", wrong)
+    (folder / "wrong.csv").write_text("action,reward,propensity\n" + "green,1,0.5\n" * 100)
+    result = CliRunner().invoke(cli.app, ["evaluate", "wrong.csv"])
+    assert result.exit_code == 1
+    assert "FAILS" in result.output

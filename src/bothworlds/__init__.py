@@ -61,7 +61,7 @@ from bothworlds.simplex.solve import Solution, solve
 from bothworlds.simulation import Run, Trace, replay, simulate
 
 if _typing.TYPE_CHECKING:
-    from bothworlds import theory
+    from bothworlds import inference, theory
     from bothworlds.report.study import Study
 
 __all__ = [
@@ -116,6 +116,7 @@ __all__ = [
     "environments",
     "errors",
     "estimators",
+    "inference",
     "policies",
     "predictions",
     "rates",
@@ -130,9 +131,9 @@ __all__ = [
 if not _typing.TYPE_CHECKING:  # type checkers see the imports above: they know what is not there
 
     def __getattr__(name):
-        """Imported when asked for: ``theory`` to save time, and ``Study``, which needs the extra ``lab``."""
-        if name == "theory":
-            return _importlib.import_module("bothworlds.theory")
+        """Imported when asked for: two rooms to save time, and ``Study``, which needs the extra ``lab``."""
+        if name in ("inference", "theory"):
+            return _importlib.import_module(f"bothworlds.{name}")
         if name == "Study":
             from bothworlds.report.study import Study  # noqa: PLC0415
 

@@ -218,6 +218,52 @@ def schema() -> None:
     print(json.dumps(json_schema(), indent=2))
 
 
+# --- logs -----------------------------------------------------------------------------------------------
+
+
+@app.command()
+def evaluate(
+    log: Annotated[Path, typer.Argument(help="Decisions: Parquet, CSV or JSON lines.", show_default=False)],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="An arm, 'green=0.9,red=0.1', 'uniform' or 'logged'; may be repeated. "
+            "Without it: the logger, and every arm.",
+        ),
+    ] = None,
+    error: Annotated[float, typer.Option(help="How often an interval may ever be wrong.")] = 0.05,
+    low: Annotated[float, typer.Option(help="The smallest reward there can be.")] = 0.0,
+    high: Annotated[float, typer.Option(help="The largest.")] = 1.0,
+    missing: Annotated[
+        str | None, typer.Option(help="Rows without reward: 'outstanding' or 'ignorable'.")
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Also draw the intervals: .html, .svg, .png or .pdf.")
+    ] = None,
+) -> None:
+    """What would other policies have earned on the decisions of a log?
+
+    Its columns are action, reward and propensity; with propensity_ARM for every arm there is an estimate for
+    papers, too.
+    """
+    from bothworlds.inference import printing  # noqa: PLC0415
+    from bothworlds.inference.evaluation import evaluate_all  # noqa: PLC0415
+
+    found = evaluate_all(
+        log, printing.named_policies(log, policy or ()), error=error, low=low, high=high, missing=missing
+    )
+    out.print(printing.rich_evaluation_table(found))
+    first = next(iter(found.values()))
+    _say(f"{counted(first.decisions, 'decision')}; {first.audit}")
+    if chart is not None:
+        printing.evaluation_chart(found, chart)
+        _say(f"Chart: {chart}")
+    if first.audit:
+        raise typer.Exit(1)
+
+
 # --- theory ---------------------------------------------------------------------------------------------
 
 

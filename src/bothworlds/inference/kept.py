@@ -1,0 +1,62 @@
+"""What a bandit, or the reader of a log, keeps: the sums of all decisions, and the drift alarm."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from bothworlds._jit import FloatArray, IntArray, entry
+from bothworlds.inference.alarm import TOTAL, DriftState, init_drift, note_reward
+from bothworlds.inference.sums import Sums, init_sums, is_full, note_answer, note_decision
+from bothworlds.policies.base import carry_over
+
+
+class Kept(NamedTuple):
+    """Arrays that kernels change in place; :mod:`bothworlds.statefile` packs and unpacks them."""
+
+    sums: Sums
+    drift: DriftState
+
+
+def init(n_arms: int, full: bool, *, drift_error: float = 0.05) -> Kept:
+    """Nothing seen yet; ``full`` keeps what needs probabilities, too."""
+    return Kept(init_sums(n_arms, full), init_drift(n_arms, drift_error))
+
+
+def with_another_arm(kept: Kept) -> Kept:
+    """The same with one arm more, of which nothing is known."""
+    grown = init(kept.sums.pulls.size + 1, is_full(kept.sums))
+    carry_over(kept, grown)
+    grown.drift.scalars[TOTAL] += 1.0
+    return grown
+
+
+def reset_drift(kept: Kept, *, error: float = 0.05) -> Kept:
+    """The same sums with a new drift alarm: false alarms are then ``error`` for each of them."""
+    return kept._replace(drift=init_drift(kept.sums.pulls.size, error))
+
+
+@entry
+def decided(kept: Kept, arm: int) -> None:
+    """An arm was drawn: counted now, whatever becomes of its answer."""
+    note_decision(kept.sums, arm)
+
+
+@entry
+def answered(kept: Kept, arm: int, reward: float, probability: float) -> None:
+    """The reward, in [0, 1], of an earlier decision, and the probability of its arm at the draw.
+
+    Where probabilities are approximate, give the largest that they may be: that is safe on both sides.
+    """
+    note_answer(kept.sums, arm, reward, probability)
+    note_reward(kept.drift, arm, reward)
+
+
+@entry
+def take_in(kept: Kept, arms: IntArray, rewards: FloatArray, probabilities: FloatArray) -> None:
+    """Decisions with their answers, in order; NaN for one that was not answered."""
+    for i in range(arms.size):
+        note_decision(kept.sums, arms[i])
+        if not math.isnan(rewards[i]):
+            note_answer(kept.sums, arms[i], rewards[i], probabilities[i])
+            note_reward(kept.drift, arms[i], rewards[i])
