@@ -25,10 +25,12 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 os.environ["BOTHWORLDS_COMPILE"] = "wait"  # what is measured is machine code
 
+from batches import batch_table  # noqa: E402
 from contestants import Contestant, Step, everyone  # noqa: E402
 from every_policy import policy_table  # noqa: E402
 from memory import memory_table  # noqa: E402
 from oracle import step as oracle  # type: ignore[import-not-found]  # noqa: E402
+from segments import evidence_table, segment_table  # noqa: E402
 from startup import startup_table  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "benchmarks.md"
@@ -227,6 +229,9 @@ def main() -> None:
         "Every policy, whole runs": policy_table,
         "Memory": memory_table,
         "Start-up": startup_table,
+        "Batches, decisions a second at K = 10": batch_table,
+        "Segments": segment_table,
+        "Evidence, LightBarrier at K = 10": evidence_table,
     }
     for title, table in parts.items():
         say(title)
