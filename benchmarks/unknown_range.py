@@ -208,7 +208,7 @@ WORLDS = {  # the constants were chosen on these
     "rare and large": baskets([0.05, 0.0475, 0.002], [20.0, 20.0, 650.0], lognormal(0.3)),
     "a mistake": mistake,
 }
-UNSEEN = {  # and looked at once on these
+UNSEEN = {  # no constant was changed after these had been measured
     "two arms": baskets([0.03, 0.024], [70.0, 70.0], lognormal(0.6)),
     "twenty arms": baskets([0.06] + [0.04] * 19, [25.0] * 20, gamma(1.0)),
     "Pareto baskets": baskets([0.06, 0.05, 0.04, 0.03], [30.0] * 4, pareto(2.2)),

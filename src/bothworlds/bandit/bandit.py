@@ -312,13 +312,13 @@ class Bandit:
             if self._wait is not None:
                 self._close_overdue()
             awake = self._roster.awake if among is None else self._awake_among(among)
-            number = self._rounds + 1
-            if number == self._notes.due:
-                self._notes.note(self._distribution())
             if key is None:
                 self._random.random(out=self._uniforms)
             else:
                 fill_with_key(self._secret, key, self._uniforms)
+            number = self._rounds + 1
+            if number == self._notes.due:
+                self._notes.note(self._distribution())
             if awake is not None:
                 kernels = self._among()
                 arm, probability, memo = kernels.act(
