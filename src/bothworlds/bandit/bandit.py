@@ -21,6 +21,7 @@ from bothworlds.bandit import batch, printing, resting, saving
 from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
 from bothworlds.bandit.batch import Batch, Pulls
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
+from bothworlds.bandit.decision_log import DecisionLog
 from bothworlds.bandit.explanation import Explanation, explain
 from bothworlds.bandit.feedback import Missing, Range
 from bothworlds.bandit.forks import survive_forks
@@ -195,7 +196,7 @@ class Bandit:
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self._snapshot())
         twin._be_born(seed)
-        twin._lock, twin._forks = threading.RLock(), 0
+        twin._lock, twin._forks, twin._log = threading.RLock(), 0, None
         twin._begin_life()
         twin._make_room()
         _changeover.follow(twin, self, KERNELS)
@@ -206,6 +207,7 @@ class Bandit:
         """What is not part of the state: this life, lock, buffer, compiled kernels."""
         self._lock = threading.RLock()
         self._forks = 0
+        self._log: DecisionLog | None = None
         self._begin_life()
         self._bind()
         survive_forks(self)
@@ -258,6 +260,7 @@ class Bandit:
             self._forked.append(fork)  # when it wakes
             return
         self._random = rng.branch(self._random, fork)
+        self._log = None  # the parent's
         self._begin_life()
 
     # --- the loop: pull, update ---------------------------------------------------------------------
@@ -302,11 +305,7 @@ class Bandit:
         Pull(round=4, arm='blue', observe='blue', probability=0.5)
         """
         if n is not None:
-            _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
-            if key is not None:
-                raise InvalidArgumentError("key", key, "given for a single pull", fix="write pull(key=...)")
-            with self._lock:
-                return batch.draw(self, n, among)
+            return self._pull_many(n, key, among)
         with self._lock:
             opened = self._open
             if self._wait is not None:
@@ -343,7 +342,17 @@ class Bandit:
             if len(opened.recent) > RECENT:
                 opened.pack()
             self._pulls[arm] += 1
-            return Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
+            made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
+            if self._log is not None:
+                self._write_down(self._log, made_pull, weight, awake)
+            return made_pull
+
+    def _pull_many(self, n: int, key: Key | None, among: Iterable[Label] | None) -> Pulls:
+        _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
+        if key is not None:
+            raise InvalidArgumentError("key", key, "given for a single pull", fix="write pull(key=...)")
+        with self._lock:
+            return batch.draw(self, n, among)
 
     def _awake_among(self, among: Iterable[Label]) -> FloatArray | None:
         awake = self._roster.among(among)
@@ -497,6 +506,22 @@ class Bandit:
         if self._open.recent.pop(number, None) is None:
             self._open.close(number)
         self._awake_at.pop(number, None)
+        if self._log is not None:
+            self._log.settle(number, self._reward_of(kept))
+
+    def _write_down(self, log: DecisionLog, pull: Pull, weight: float, awake: FloatArray | None) -> None:
+        """The arm whose outcome will be known, and the probability that it had to be it."""
+        probability = weight if self._policy.decoupled else pull.probability
+        p: Iterable[float] = ()
+        if log.probabilities:
+            p = self._distribution() if awake is None else self._among().p.tolist()
+        log.decide(pull.id, pull.round, pull.observe, probability, dict(zip(self._arms, p, strict=False)))
+
+    def _reward_of(self, kept: float) -> float:
+        """What was kept of feedback as a reward, in the user's range."""
+        value = self._range.value_of("reward", kept)
+        is_loss = isinstance(self._range, LearnedRange) and self._range.word == "loss"
+        return -value if is_loss else value
 
     def _learn_range(self, learned: LearnedRange, arm: int, kept: float) -> float:
         """The loss in [0, 1] of what was kept for an arm, from which the range learns too."""
@@ -747,6 +772,22 @@ class Bandit:
         return out.tolist()
 
     @property
+    def log(self) -> DecisionLog | None:
+        """Where decisions are written down, if you give one: see :class:`bothworlds.DecisionLog`."""
+        return self._log
+
+    @log.setter
+    def log(self, log: DecisionLog | None) -> None:
+        if log is not None and not isinstance(log, DecisionLog):
+            fix = f"write bandit.log = bw.DecisionLog({log!r})"
+            raise InvalidArgumentError("log", log, "a DecisionLog, or None", fix=fix)
+        if log is not None and log.probabilities and self._policy.decoupled:
+            fix = "it observes other arms than it plays: leave out probabilities=True"
+            raise InvalidArgumentError("log", log, "without probabilities for this policy", fix=fix)
+        with self._lock:
+            self._log = log
+
+    @property
     def history(self) -> History:
         """How the distribution has moved: at most 64 of its moments, for fewer than 1,000 arms."""
         with self._lock:
@@ -960,7 +1001,7 @@ class Bandit:
 
     def _snapshot(self) -> dict[str, Any]:
         """All but the random stream; copies, so that what is taken while a thread plays is one moment."""
-        private = {"_lock", "_forks", "_life", *ROOM, *KERNELS}
+        private = {"_lock", "_forks", "_log", "_life", *ROOM, *KERNELS}
         kept = {name: value for name, value in self.__dict__.items() if name not in private}
         return kept | {
             "_open": self._open.copy(),
@@ -987,7 +1028,7 @@ class Bandit:
         with self._lock:
             if "_resting" not in self.__dict__:
                 kept = {name: value for name, value in self.__dict__.items() if name not in ROOM}
-                awake = {name: kept.pop(name) for name in ("_lock", "_forks", *KERNELS)}
+                awake = {name: kept.pop(name) for name in ("_lock", "_forks", "_log", *KERNELS)}
                 self.__dict__ = awake | {"_resting": resting.lay_down(kept), "_forked": []}
 
     def __getattr__(self, name: str) -> Any:

@@ -123,7 +123,8 @@ def draw(bandit: Bandit, n: int, among: Iterable[Label] | None) -> Pulls:
     """The next ``n`` pulls; columns where a round is what the policy does, else one by one."""
     kernels, first = bandit._batch(), bandit._rounds + 1
     rounds = np.arange(first, first + n)
-    if bandit._wait is not None or bandit._shares or bandit._roster.awake is not None or among is not None:
+    one_by_one = bandit._wait is not None or bandit._shares or bandit._log is not None
+    if one_by_one or bandit._roster.awake is not None or among is not None:
         made = [bandit.pull(among=among) for _ in range(n)]
         arms, observe = (kernels.column([pull[i] for pull in made]) for i in (1, 2))
         return Pulls(rounds, arms, observe, np.array([pull.probability for pull in made]), bandit._life)
@@ -155,7 +156,8 @@ def draw(bandit: Bandit, n: int, among: Iterable[Label] | None) -> Pulls:
 
 def learn(bandit: Bandit, pulls: Sequence[Pull | str], word: str, kept: FloatArray) -> None:
     """The feedback of pulls, in their order; all of it or, if one pull is refused, none."""
-    plain = isinstance(bandit._range, Range) and not (bandit._wait or bandit._shares or bandit._awake_at)
+    one_by_one = bandit._wait or bandit._shares or bandit._awake_at or bandit._log
+    plain = isinstance(bandit._range, Range) and not one_by_one
     if plain and isinstance(pulls, Pulls):
         _learn_columns(bandit, pulls, kept)
         return

@@ -60,12 +60,8 @@ class Record:
     def begin_anew(self, pulls: Sequence[int]) -> None:
         """Forget all answers; decisions count from now on, after so many pulls of each arm."""
         self.before = list(pulls)
+        self.since = sum(self.before)  # the number of pulls before the first that counts
         self.kept = keeping.init(len(self.before), self.kind == "full")
-
-    @property
-    def since(self) -> int:
-        """The number of pulls before the first that counts."""
-        return sum(self.before)
 
     def kernels(self) -> Kernels:
         """The attributes that are kernels, with arguments of the right types."""
@@ -113,4 +109,5 @@ class Record:
     def restore(self, data: dict[str, Any]) -> None:
         """Know what :meth:`to_dict` described."""
         self.before = statefile.counts(data, "before", len(self.before))
+        self.since = sum(self.before)
         self.kept = statefile.unpack(self.kept, data["kept"], "evidence")
