@@ -108,6 +108,16 @@ def test_it_survives_saving_copies_rest_and_new_arms():
     assert bandit.evidence().rounds == 127
 
 
+def test_segments_keep_their_own_and_answer_after_a_rest():
+    bandits = bw.Bandits(ARMS, bw.LightBarrier(), seed=7, evidence="full")
+    for name in ("a", "b"):
+        bandits[name]._rest()
+        play(bandits[name], 20)
+        bandits[name]._rest()
+        bandits[name].update(bandits[name].pull(5), rewards=np.ones(5))
+    assert [int(bandit.evidence().kept.sums.answers.sum()) for bandit in bandits.values()] == [25, 25]
+
+
 def test_an_older_file_begins_now_and_says_so():
     bandit = bw.Bandit(ARMS, seed=7)
     play(bandit, 40)

@@ -216,8 +216,6 @@ class Bandit:
         """The kernels for this number of arms, and their buffers."""
         self._make_room()
         self._start(self, self._kernels(), "single")
-        if self._record is not None:
-            self._start(self._record, self._record.kernels(), f"evidence {self._record.kind}")
 
     def _make_room(self) -> None:
         draws = self._policy.draws
@@ -225,6 +223,8 @@ class Bandit:
         self._own = self._uniforms[:draws]  # the policy's
         self._restricted: Restricted | None = None  # made when it is first needed
         self._batched: Batch | None = None  # likewise
+        if self._record is not None:
+            self._start(self._record, self._record.kernels(), f"evidence {self._record.kind}")
 
     def _start(self, owner: Any, kernels: Kernels, part: str) -> None:
         """Give ``owner`` its kernels; ``part`` names them for another process that compiles."""
