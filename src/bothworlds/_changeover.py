@@ -18,6 +18,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,6 +35,8 @@ Kernels: TypeAlias = Mapping[str, tuple[_jit.entry[..., Any], tuple[Any, ...]]]
 
 WAYS = ("background", "wait", "never")
 CALLS = 100  # who makes fewer does not need machine code, which takes a second to be loaded
+TURN = 1e-4  # seconds that a caller leaves Python's lock to the thread which loads: who plays without a pause
+# gives it away so briefly, and so often, that another thread would wait for minutes
 MANY_ARMS = 1000  # from here on a call as Python takes long enough to be worse than waiting
 
 COMPILE = """
@@ -142,6 +145,7 @@ class _Changeover:
     def forget(self) -> None:
         """Whatever was under way is not: a fork has only one thread."""
         self._calls = 0
+        self._loading = False
         self._thread: threading.Thread | None = None
 
     def _counting(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,6 +153,8 @@ class _Changeover:
             self._calls += 1
             if self._calls >= CALLS and self._thread is None:
                 self._begin()
+            if self._loading:
+                time.sleep(TURN)
             return function(*args)
 
         return call
@@ -184,6 +190,13 @@ class _Changeover:
 
     def _load(self) -> Code | None:
         """The machine code, from disk; None if it is not there."""
+        self._loading = True
+        try:
+            return self._loaded()
+        finally:
+            self._loading = False
+
+    def _loaded(self) -> Code | None:
         with _at_rest():
             if _jit.compiler() is None:
                 raise ImportError(_jit.why_no_compiler())
