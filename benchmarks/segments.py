@@ -9,6 +9,7 @@ from pathlib import Path
 
 import bothworlds as bw
 
+os.environ.setdefault("BOTHWORLDS_COMPILE", "wait")  # machine code is there, and in memory, before the first
 SEGMENTS = 10_000
 ROUNDS = 20_000
 REPEATS = 7
