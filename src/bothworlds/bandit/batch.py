@@ -18,7 +18,7 @@ from bothworlds.bandit.pull import Label, Pull, label_of
 from bothworlds.policies.base import pull_many, update_many
 
 if TYPE_CHECKING:
-    from bothworlds.bandit.bandit import Bandit
+    from bothworlds.bandit.playing import Playing
 
 
 class Pulls(Sequence[Pull]):
@@ -119,7 +119,7 @@ class Batch:
         return column
 
 
-def draw(bandit: Bandit, n: int, among: Iterable[Label] | None) -> Pulls:
+def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     """The next ``n`` pulls; columns where a round is what the policy does, else one by one."""
     kernels, first = bandit._batch(), bandit._rounds + 1
     rounds = np.arange(first, first + n)
@@ -154,7 +154,7 @@ def draw(bandit: Bandit, n: int, among: Iterable[Label] | None) -> Pulls:
     return Pulls(rounds, kernels.labels[numbers], kernels.labels[shown], p, bandit._life)
 
 
-def learn(bandit: Bandit, pulls: Sequence[Pull | str], word: str, kept: FloatArray) -> None:
+def learn(bandit: Playing, pulls: Sequence[Pull | str], word: str, kept: FloatArray) -> None:
     """The feedback of pulls, in their order; all of it or, if one pull is refused, none."""
     one_by_one = bandit._wait or bandit._shares or bandit._awake_at or bandit._log
     plain = isinstance(bandit._range, Range) and not one_by_one
@@ -172,7 +172,7 @@ def learn(bandit: Bandit, pulls: Sequence[Pull | str], word: str, kept: FloatArr
         bandit._hear(number, row, one)
 
 
-def _learn_columns(bandit: Bandit, pulls: Pulls, units: FloatArray) -> None:
+def _learn_columns(bandit: Playing, pulls: Pulls, units: FloatArray) -> None:
     opened = bandit._open
     places = opened.places(pulls.rounds)
     rows = opened.rows(places[places >= 0])
@@ -202,7 +202,7 @@ def _learn_columns(bandit: Bandit, pulls: Pulls, units: FloatArray) -> None:
         raise bandit._no_solution(pulls[done])
 
 
-def _require_distinct(bandit: Bandit, pulls: Sequence[Pull | str], rounds: IntArray) -> None:
+def _require_distinct(bandit: Playing, pulls: Sequence[Pull | str], rounds: IntArray) -> None:
     if (rounds[1:] > rounds[:-1]).all():  # as they were made
         return
     first = np.unique(rounds, return_index=True)[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bothworlds._words import counted, plural
 
 if TYPE_CHECKING:
-    from bothworlds.bandit.bandit import Bandit
+    from bothworlds.bandit.telling import Telling
 
 SHOWN_ARMS = 20
 
@@ -25,7 +25,7 @@ class Arm(NamedTuple):
     """How its probability has moved, as a line of blocks."""
 
 
-def arms_of(bandit: Bandit) -> list[Arm]:
+def arms_of(bandit: Telling) -> list[Arm]:
     """The arms, likeliest first."""
     rows = []
     with bandit._lock:
@@ -42,7 +42,7 @@ def arms_of(bandit: Bandit) -> list[Arm]:
     return sorted(rows, key=lambda row: -row.p)
 
 
-def headline(bandit: Bandit) -> str:
+def headline(bandit: Telling) -> str:
     """What it is and how far."""
     of = f" of {bandit.horizon}" if bandit.horizon is not None else ""
     open_pulls = len(bandit.outstanding) if bandit._defers else len(bandit._open)
@@ -52,13 +52,13 @@ def headline(bandit: Bandit) -> str:
     return f"{len(bandit)} arms, {bandit.policy!r}, {bandit.rounds}{of} {pulls}{waiting}"
 
 
-def line(bandit: Bandit) -> str:
+def line(bandit: Telling) -> str:
     """For ``repr``."""
     first = arms_of(bandit)[0]
     return f"<Bandit: {headline(bandit)}; likeliest next: {first.label} ({first.p:.1%})>"
 
 
-def text(bandit: Bandit) -> str:
+def text(bandit: Telling) -> str:
     """For ``print``."""
     arms, word = arms_of(bandit), bandit._word
     width = max(3, *(len(arm.label) for arm in arms[:SHOWN_ARMS]))
@@ -72,7 +72,7 @@ def text(bandit: Bandit) -> str:
     return "\n".join(lines)
 
 
-def page(bandit: Bandit) -> str:
+def page(bandit: Telling) -> str:
     """For notebooks."""
     arms = arms_of(bandit)
     body = "".join(

@@ -1,0 +1,556 @@
+"""The loop of a bandit: pull, update, and all that happens between them."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bothworlds import _changeover, _check, policies, rng
+from bothworlds._changeover import Kernels
+from bothworlds._jit import FloatArray
+from bothworlds._words import counted
+from bothworlds.bandit import batch
+from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
+from bothworlds.bandit.batch import Batch, Pulls
+from bothworlds.bandit.deadlines import LEARN_AT, Wait
+from bothworlds.bandit.decision_log import DecisionLog
+from bothworlds.bandit.feedback import Missing, Range
+from bothworlds.bandit.forks import survive_forks
+from bothworlds.bandit.history import Notes
+from bothworlds.bandit.keys import Key, fill_with_key, new_secret
+from bothworlds.bandit.learned_range import LearnedRange, range_of
+from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
+from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
+from bothworlds.bandit.recording import Kind, Record
+from bothworlds.bandit.shares import Shares
+from bothworlds.errors import (
+    ForeignPullError,
+    InvalidArgumentError,
+    RepeatedPullError,
+    SolverError,
+    UnknownPullError,
+)
+from bothworlds.policies.base import (
+    Policy,
+    init,
+    pull_once,
+    read_distribution,
+    require_policy,
+    retire,
+    show_once,
+    update_once,
+)
+from bothworlds.simplex.kernel import FAILED
+
+ROOM = ("_uniforms", "_own", "_restricted", "_batched")  # what is not part of a bandit, but of its calls
+KERNELS = ("_act", "_learn", "_read")
+NOT_YET = math.nan  # what is kept of a pull that has had no feedback
+
+
+class Playing:
+    """Draws arms and learns from what comes back; everything that a bandit is made of is set up here."""
+
+    # kernels, as Python or as machine code (see _changeover)
+    _act: Callable[..., tuple[int, int, float, float, float]]
+    _learn: Callable[..., int]
+    _read: Callable[..., None]
+
+    def __init__(
+        self,
+        arms: int | Sequence[Label],
+        policy: Policy | str | None = None,
+        *,
+        horizon: int | None = None,
+        seed: int | None = None,
+        low: float | None = 0.0,
+        high: float | None = 1.0,
+        clip: bool = False,
+        wait: int | timedelta | None = None,
+        missing: float | dict[Literal["reward", "loss"], float] | None = None,
+        learn_at: Literal["arrival", "deadline"] = "arrival",
+        floor: float = 0.0,
+        fixed: Mapping[Label, float] | None = None,
+        evidence: Kind | None = None,
+    ) -> None:
+        self._arms = labels_of(arms)
+        self._policy = policies.DEFAULT if policy is None else require_policy(policy)
+        self._shares = Shares.of(floor, fixed, self._arms, self._policy)
+        self._params = self._policy.resolve(self._n_played, horizon)
+        self._horizon = None if horizon is None else int(horizon)
+        self._range = range_of(low, high, clip, len(self._arms))
+        self._wait = Wait.of(wait)
+        self._missing = Missing.of(missing, self._range)
+        _check.one_of("learn_at", learn_at, LEARN_AT)
+        self._defers = learn_at == "deadline"
+        if self._wait is None and (self._missing is not None or self._defers):
+            name, given = ("missing", missing) if self._missing is not None else ("learn_at", learn_at)
+            raise InvalidArgumentError(name, given, "given with a wait", fix="write Bandit(..., wait=...)")
+        self._late = 0
+        self._overdue = 0  # the last round known to have waited long enough
+        self._state = init(self._params)
+        self._rounds = 0
+        self._restarts = 0
+        self._open = OpenPulls()
+        self._roster = Roster(self._arms)
+        self._awake_at: dict[int, FloatArray] = {}  # of open pulls at which not all of today's arms were
+        self._pulls = [0] * len(self._arms)
+        self._seen = [0] * len(self._arms)
+        self._sums = [0.0] * len(self._arms)
+        self._word = "reward"  # the user's own: the word of the last update
+        self._notes = Notes(len(self._arms))
+        self._record = Record.of(evidence, self._policy, self._params, self._range, self._pulls)
+        self._be_born(seed)
+        self._ready()
+
+    def _be_born(self, seed: int | None) -> None:
+        """Randomness and a name."""
+        self._random = rng.stream(seed)
+        self._secret = new_secret(seed)
+        self._id = secrets.token_hex(8)
+        self._lives: list[str] = []
+
+    def _ready(self) -> None:
+        """What is not part of the state: this life, lock, buffer, compiled kernels."""
+        self._lock = threading.RLock()
+        self._forks = 0
+        self._log: DecisionLog | None = None
+        self._begin_life()
+        self._bind()
+        survive_forks(self)
+
+    def _bind(self) -> None:
+        """The kernels for this number of arms, and their buffers."""
+        self._make_room()
+        self._start(self, self._kernels(), "single")
+
+    def _make_room(self) -> None:
+        draws = self._policy.draws
+        self._uniforms = np.empty(draws if self._shares is None else draws + 1)
+        self._own = self._uniforms[:draws]  # the policy's
+        self._restricted: Restricted | None = None  # made when it is first needed
+        self._batched: Batch | None = None  # likewise
+        if self._record is not None:
+            self._start(self._record, self._record.kernels(), f"evidence {self._record.kind}")
+
+    def _start(self, owner: Any, kernels: Kernels, part: str) -> None:
+        """Give ``owner`` its kernels; ``part`` names them for another process that compiles."""
+
+        def recipe() -> dict[str, Any]:
+            policy = policies.to_dict(self._policy)
+            return {"policy": policy, "n_arms": self._n_played, "horizon": self._horizon, "part": part}
+
+        _changeover.start(owner, kernels, n_arms=self._n_played, recipe=recipe)
+
+    @property
+    def _n_played(self) -> int:
+        """The number of arms that the policy plays."""
+        return len(self._arms if self._shares is None else self._shares.free)
+
+    def _kernels(self) -> Kernels:
+        """The attributes that are kernels, Python or machine code, with arguments of the right types."""
+        kernels = (
+            (pull_once, (self._params, self._state, self._own, 0)),
+            (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
+            (read_distribution, (self._params, self._state, np.empty(self._n_played))),
+        )
+        return dict(zip(KERNELS, kernels, strict=True))
+
+    def _begin_life(self) -> None:
+        """From now on pulls have ids that no twin gives out, nor this bandit before."""
+        self._life = new_life(self._id)
+        self._lives.append(self._life)
+
+    def _live_on_in_child(self, fork: int) -> None:
+        """In the child of a fork: ids and draws that neither the parent has nor its other children."""
+        self._random = rng.branch(self._random, fork)
+        self._log = None  # the parent's
+        self._begin_life()
+
+    # --- the loop: pull, update ---------------------------------------------------------------------
+
+    @overload
+    def pull(self, *, key: Key | None = None, among: Iterable[Label] | None = None) -> Pull: ...
+    @overload
+    def pull(self, n: int, *, among: Iterable[Label] | None = None) -> Pulls: ...
+    def pull(
+        self, n: int | None = None, *, key: Key | None = None, among: Iterable[Label] | None = None
+    ) -> Pull | Pulls:
+        """Draw the next arm, or the next ``n``.
+
+        Parameters
+        ----------
+        n:
+            How many, before any feedback: the same as so many single pulls, as columns, and faster.
+        key:
+            Whom it is for: a string, an integer or bytes. The draw is then a function of the key and of the
+            distribution: as long as the distribution stands the same user gets the same arm, in every
+            process that was made with the same seed or from the same file, and few change arms when it moves
+            a little. None: a fresh draw.
+        among:
+            The arms that can be played this time, of which those disabled are left out; None: all. See
+            :meth:`disable` for what is promised.
+
+        Notes
+        -----
+        The uniform of a key is its BLAKE2b hash, keyed with a secret of the bandit: over keys the arms have
+        the probabilities that are logged. Draws for one key are not independent of each other, so that what a
+        policy promises holds where most keys come once, or few times.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
+        >>> [bandit.pull(key="ann").arm for _ in range(3)]
+        ['blue', 'blue', 'blue']
+        >>> bw.Bandit(["blue", "green", "red"], seed=7).pull(key="ann").arm
+        'blue'
+        >>> bandit.pull(among=["blue", "red"])
+        Pull(round=4, arm='blue', observe='blue', probability=0.5)
+        """
+        if n is not None:
+            return self._pull_many(n, key, among)
+        with self._lock:
+            opened = self._open
+            if self._wait is not None:
+                self._close_overdue()
+            awake = self._roster.awake if among is None else self._awake_among(among)
+            if key is None:
+                self._random.random(out=self._uniforms)
+            else:
+                fill_with_key(self._secret, key, self._uniforms)
+            number = self._rounds + 1
+            if number == self._notes.due:
+                self._notes.note(self._distribution())
+            if awake is not None:
+                kernels = self._among()
+                arm, probability, memo = kernels.act(
+                    self._params, self._state, self._own, len(opened), awake, kernels.p
+                )
+                shown, weight = arm, probability
+            elif self._shares is None:
+                arm, shown, probability, weight, memo = self._act(
+                    self._params, self._state, self._own, len(opened.recent) + opened.n_packed
+                )
+                if math.isnan(probability):  # dear to compute, and not needed to learn
+                    probability = weight = self._policy_distribution()[arm]
+            else:
+                arm, probability, memo = self._draw_with(self._shares)
+                shown, weight = arm, probability
+            self._rounds = number
+            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
+            row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, life
+            opened.recent[number] = row
+            if awake is not None:
+                self._awake_at[number] = awake
+            if len(opened.recent) > RECENT:
+                opened.pack()
+            self._pulls[arm] += 1
+            made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
+            if self._log is not None:
+                self._write_down(self._log, made_pull, weight, awake)
+            return made_pull
+
+    def _pull_many(self, n: int, key: Key | None, among: Iterable[Label] | None) -> Pulls:
+        _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
+        if key is not None:
+            raise InvalidArgumentError("key", key, "given for a single pull", fix="write pull(key=...)")
+        with self._lock:
+            return batch.draw(self, n, among)
+
+    def _awake_among(self, among: Iterable[Label]) -> FloatArray | None:
+        awake = self._roster.among(among)
+        if awake is not None:
+            require_changing_arms(self._policy, self._shares)
+        return awake
+
+    def _draw_with(self, shares: Shares) -> tuple[int, float, float]:
+        """An arm, its probability, and the memo of the policy."""
+        arm = shares.draw(float(self._uniforms[-1]))
+        if arm in shares.fixed:
+            return arm, shares.fixed[arm], 0.0
+        arguments = self._params, self._state, self._own, len(self._open)
+        if arm is None:
+            place, _, p, _, memo = self._act(*arguments)
+        else:
+            place = shares.places[arm]
+            p, memo = show_once(*arguments, place)
+        if math.isnan(p):
+            p = self._policy_distribution()[place]
+        return shares.free[place], shares.mixed(p), memo
+
+    @overload
+    def update(self, pull: Pull | str, *, reward: float) -> None: ...
+    @overload
+    def update(self, pull: Pull | str, *, loss: float) -> None: ...
+    @overload
+    def update(self, pull: Sequence[Pull | str], *, rewards: ArrayLike) -> None: ...
+    @overload
+    def update(self, pull: Sequence[Pull | str], *, losses: ArrayLike) -> None: ...
+    def update(
+        self,
+        pull: Any,
+        *unnamed: Any,
+        reward: float | None = None,
+        loss: float | None = None,
+        rewards: ArrayLike | None = None,
+        losses: ArrayLike | None = None,
+    ) -> None:
+        """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once.
+
+        For several pulls, or their ids, ``rewards`` or ``losses`` has a number for each: the same as so many
+        single updates, in that order; if one of them is refused, none is learned.
+
+        Instead of a pull its id will do. Booleans are numbers: a click is ``reward=True``. Report zeros too:
+        what is reported only when it is good teaches nothing (or give ``wait`` and ``missing``). An answer
+        that comes after the wait is over is counted (:attr:`late`), and not learned.
+        """
+        if unnamed:
+            fix = f"write update(pull, reward={unnamed[0]!r}) or update(pull, loss={unnamed[0]!r})"
+            raise InvalidArgumentError("reward", unnamed[0], "given by its name", fix=fix)
+        if rewards is not None or losses is not None:
+            self._update_many(pull, reward=reward, loss=loss, rewards=rewards, losses=losses)
+            return
+        if (reward is None) == (loss is None):
+            got = "neither" if reward is None else "both"
+            raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
+        word, value = ("reward", reward) if loss is None else ("loss", loss)
+        with self._lock:
+            if self._wait is not None:
+                self._close_overdue()
+            number, row = self._find(pull)
+            self._hear(number, row, self._range.take(word, value))
+            self._word = word
+
+    def _update_many(self, pulls: Any, **words: Any) -> None:
+        (name, values), *others = ((name, value) for name, value in words.items() if value is not None)
+        if others:
+            raise InvalidArgumentError(name, values, f"given without {others[0][0]}")
+        if isinstance(pulls, (Pull, str)) or not isinstance(pulls, Sequence):
+            fix = "for a single one write reward=... or loss=..."
+            raise InvalidArgumentError("pull", pulls, "several pulls, or their ids", fix=fix)
+        word = "reward" if name == "rewards" else "loss"
+        with self._lock:
+            self._close_overdue()
+            batch.learn(self, pulls, word, self._range.take_many(word, values, len(pulls)))
+            self._word = word
+
+    def _hear(self, number: int, row: Row | None, kept: float) -> None:
+        """Take in feedback: learn it, keep it until its deadline, or count it as late."""
+        if row is None:
+            self._late += 1
+        elif self._defers:
+            self._keep(number, row, kept)
+        else:
+            self._close(number, row, kept)
+
+    def forget(self, pull: Pull | str) -> None:
+        """Close a pull without learning, because its arm was never shown.
+
+        Not for answers that do not come (see ``wait``): if only those of one kind are forgotten, what remains
+        is biased.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], seed=7)
+        >>> pull = bandit.pull()  # the page was closed before it was drawn
+        >>> bandit.forget(pull)
+        >>> bandit.outstanding, bandit.rounds
+        ((), 1)
+        """
+        with self._lock:
+            self._close_overdue()
+            number, row = self._find(pull)
+            if row is not None:
+                self._close(number, row, NOT_YET)
+
+    def _close_overdue(self) -> None:
+        """Close the pulls whose wait is over, in the order of decision."""
+        wait = self._wait
+        if wait is None:
+            return
+        while (number := self._open.oldest()) is not None:
+            row = self._open.get(number)
+            if row is None or not wait.over(number, row[MADE], self._rounds):
+                break
+            kept, imputed = row[KEPT], False
+            if math.isnan(kept) and self._missing is not None:
+                kept, imputed = self._missing.kept, not self._defers
+            self._close(number, row, kept, imputed=imputed)
+            self._overdue = number
+
+    def _keep(self, number: int, row: Row, kept: float) -> None:
+        """Keep the feedback of an open pull until its wait is over."""
+        if not math.isnan(row[KEPT]):
+            raise self._repeated(self._pull(number, row))
+        self._open.replace(number, OpenPull._make(row)._replace(kept=kept))
+
+    def _close(self, number: int, row: Row, kept: float, *, imputed: bool = False) -> None:
+        """Close an open pull, and learn its feedback; without any (NaN) there is nothing to learn."""
+        if not math.isnan(kept):
+            _, weight, memo, _, _, _, observe, restarts, _ = row
+            place = observe if self._shares is None else self._shares.places.get(observe)
+            if restarts == self._restarts and place is not None:
+                unit = (
+                    kept if isinstance(self._range, Range) else self._learn_range(self._range, observe, kept)
+                )
+                if number in self._awake_at:
+                    kernels, awake = self._among(), self._awake_at[number]
+                    feedback = place, unit, weight, memo
+                    status = kernels.learn(self._params, self._state, kernels.before, *feedback, awake)
+                else:
+                    status = self._learn(self._params, self._state, place, unit, weight, memo)
+                if status == FAILED:
+                    raise self._no_solution(self._pull(number, row))
+            self._seen[observe] += 1
+            self._sums[observe] += kept
+            if self._record is not None and number > self._record.since:
+                self._record.hear(observe, kept, row[0], imputed=imputed)
+        if self._open.recent.pop(number, None) is None:
+            self._open.close(number)
+        self._awake_at.pop(number, None)
+        if self._log is not None:
+            self._log.settle(number, self._reward_of(kept))
+
+    def _write_down(self, log: DecisionLog, pull: Pull, weight: float, awake: FloatArray | None) -> None:
+        """The arm whose outcome will be known, and the probability that it had to be it."""
+        probability = weight if self._policy.decoupled else pull.probability
+        p: Iterable[float] = ()
+        if log.probabilities:
+            p = self._distribution() if awake is None else self._among().p.tolist()
+        log.decide(pull.id, pull.round, pull.observe, probability, dict(zip(self._arms, p, strict=False)))
+
+    def _reward_of(self, kept: float) -> float:
+        """What was kept of feedback as a reward, in the user's range."""
+        value = self._range.value_of("reward", kept)
+        is_loss = isinstance(self._range, LearnedRange) and self._range.word == "loss"
+        return -value if is_loss else value
+
+    def _learn_range(self, learned: LearnedRange, arm: int, kept: float) -> float:
+        """The loss in [0, 1] of what was kept for an arm, from which the range learns too."""
+        unit = learned.loss_of(kept)
+        if arm not in self._roster.retired:
+            learned.learn(arm, kept)
+        return unit
+
+    def restart(self) -> None:
+        """Let the policy forget everything and start afresh, because the world has changed.
+
+        For changes that you know of: a new season, another page, arms that mean something else. Arms, pulls
+        and their counts stay, and so does the random stream. Pulls that are outstanding can be updated as
+        ever, but the policy does not learn from them: they belong to the world before.
+
+        If the world changes S − 1 times and you restart each time, the promises of the policy hold for each
+        stretch, the stochastic ones too: regret to the best arm of each stretch is the sum of theirs.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandit = bw.Bandit(["blue", "green"], seed=7)
+        >>> for _ in range(100):
+        ...     pull = bandit.pull()
+        ...     bandit.update(pull, reward=float(pull.arm == "blue"))
+        >>> bandit.restart()
+        >>> bandit.probabilities, bandit.rounds
+        ({'blue': 0.5, 'green': 0.5}, 100)
+        """
+        with self._lock:
+            self._state = init(self._params)
+            for number in self._roster.retired:
+                retire(self._params, self._state, number)
+            if isinstance(self._range, LearnedRange):
+                for number in range(len(self._arms)):
+                    self._range.forget(number)
+            if self._record is not None:
+                self._record.begin_anew(self._pulls)
+            self._restarts += 1
+
+    def _among(self) -> Restricted:
+        """What is needed where not all arms are awake."""
+        if self._restricted is None:
+            made = self._restricted = Restricted(self._n_played, self._params, self._state, self._own)
+            self._start(made, made.kernels, "among")
+        return self._restricted
+
+    def _batch(self) -> Batch:
+        """What is needed for many pulls at once."""
+        if self._batched is None:
+            made = self._batched = Batch(self._arms, self._params, self._state, self._policy.draws)
+            self._start(made, made.kernels, "batch")
+        return self._batched
+
+    def _find_any(self, pull: Pull | str) -> tuple[int, Row | None]:
+        """The same of a pull that may be closed."""
+        try:
+            return self._find(pull)
+        except RepeatedPullError:
+            return life_and_round(pull)[1], None
+
+    def _find(self, pull: Pull | str) -> tuple[int, Row | None]:
+        """The round of a pull, and what is remembered of it: None if its wait is over."""
+        if type(pull) is Pull and type(pull.round) is int:
+            number, life = pull.round, pull.bandit
+        else:
+            life, number = life_and_round(pull)
+        row = self._open.recent.get(number) or self._open.get(number)
+        if row and self._lives[row[-1]] == life:
+            return number, row
+        if life.rpartition("-")[0] != family_of(self._id):
+            raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
+        if 1 <= number <= self._last_overdue():
+            return number, None
+        if life == self._life and 1 <= number <= self._rounds:
+            raise self._repeated(pull)
+        raise UnknownPullError(
+            f"{pull!r} is not open in this bandit, which has made {counted(self._rounds, 'pull')}: it has "
+            "had its feedback, or it was made by a copy, or by one that was loaded from an older state"
+        )
+
+    def _last_overdue(self) -> int:
+        """Up to this round the wait is over, also of those that had their feedback in time."""
+        if self._wait is not None and self._wait.rounds is not None:
+            return self._rounds - self._wait.rounds
+        return self._overdue
+
+    def _repeated(self, pull: Pull | str) -> RepeatedPullError:
+        return RepeatedPullError(
+            f"{pull!r} has had its feedback, or was forgotten; each pull is updated once"
+        )
+
+    def _no_solution(self, pull: Pull) -> SolverError:
+        return SolverError(
+            f"{self._policy!r} found no solution after {pull!r}; go back to a saved state, and please report "
+            "this"
+        )
+
+    def _pull(self, number: int, row: Row) -> Pull:
+        record = OpenPull._make(row)
+        arm, observe = self._arms[record.arm], self._arms[record.observe]
+        return Pull(number, arm, observe, record.probability, self._lives[record.life])
+
+    @property
+    def probabilities(self) -> dict[Label, float]:
+        """The distribution that the next pull is drawn from."""
+        with self._lock:
+            self._close_overdue()
+            p = self._distribution()
+            return {label: p[i] for i, label in enumerate(self._arms) if i not in self._roster.retired}
+
+    def _distribution(self) -> list[float]:
+        p = self._policy_distribution()
+        return p if self._shares is None else self._shares.distribution(p)
+
+    def _policy_distribution(self) -> list[float]:
+        out = np.empty(self._n_played)
+        if self._roster.awake is None:
+            self._read(self._params, self._state, out)
+        else:
+            self._among().read(self._params, self._state, self._roster.awake, out)
+        return out.tolist()
