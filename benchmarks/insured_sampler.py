@@ -2,7 +2,7 @@
 
 On iid losses the score of a policy is the geometric mean over worlds of (R + K)/(R_Thompson + K), R its mean
 regret; elsewhere it is R/√(KT). ± is one standard error; that of a geometric mean is a bootstrap over runs.
-``--horizon-known`` tells the policies T. ``--speed`` prints the time per round instead.
+``--horizon-known`` tells the policies T. ``--speed`` prints the time per round instead, the default's too.
 """
 
 from __future__ import annotations
@@ -116,15 +116,16 @@ def adversarial(options: argparse.Namespace) -> None:
 
 def speed() -> None:
     """Time per round, the best of several runs that take turns."""
-    print("| ns per round | " + " | ".join(NAMES) + " |\n|---" + "|---" * len(NAMES) + "|")
+    policies, names = [bw.policies.DEFAULT, *POLICIES], ["default", *NAMES]
+    print("| ns per round | " + " | ".join(names) + " |\n|---" + "|---" * len(names) + "|")
     for n_arms in (2, 10, 32, 100):
         rounds = 2_000_000 // (10 + n_arms)
         world = worlds.Bernoulli(n_arms=n_arms, gap=0.2)
-        for policy in POLICIES:
+        for policy in policies:
             bw.simulate(policy, world, horizon=200, seed=1, jobs=1)  # compiles
-        best = [math.inf] * len(POLICIES)
+        best = [math.inf] * len(policies)
         for _ in range(15):
-            for i, policy in enumerate(POLICIES):
+            for i, policy in enumerate(policies):
                 start = time.process_time()
                 bw.simulate(policy, world, horizon=rounds, seed=2, jobs=1, checkpoints=[rounds])
                 best[i] = min(best[i], (time.process_time() - start) / rounds * 1e9)

@@ -173,6 +173,73 @@ def test_one_file(tmp_path, monkeypatch):
         assert play(again[name]) == play(bandits[name])
 
 
+# --- arms that change -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="several")
+def _several(tmp_path, monkeypatch):
+    """Segments that are awake, at rest, and still in a file; and the same again, to be changed by hand."""
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+    monkeypatch.setattr(many, "AWAKE", 2)
+    bandits = bw.Bandits(ARMS, bw.Thompson(), seed=7)
+    for name in "abcd":
+        play(bandits[name], 5)
+    bandits.save(tmp_path / "all.json")
+    bandits, by_hand = (bw.Bandits.load(tmp_path / "all.json") for _ in range(2))
+    for name in "abc":
+        bandits[name].pull()
+        by_hand[name].pull()
+    return bandits, by_hand
+
+
+def test_arms_change_in_every_segment(several, tmp_path):
+    bandits, by_hand = several
+    bandits.add("gray")
+    bandits.retire("blue")
+    for bandit in by_hand.values():
+        bandit.add("gray")
+        bandit.retire("blue")
+    assert [is_at_rest(bandits._made[name]) for name in "abcd"] == [True, False, False, True]
+    assert bandits.arms == bandits["new"].arms == ("green", "red", "gray")
+    bandits.save(tmp_path / "changed.json")
+    again = bw.Bandits.load(tmp_path / "changed.json")
+    assert again["newer"].arms == bandits.arms
+    for name in "abcd":
+        assert play(bandits[name]) == play(by_hand[name]) == play(again[name])
+    assert play(bandits["new"]) == play(again["new"])
+
+
+def test_a_segment_that_has_changed_already_stays_as_it_is(several):
+    bandits, _ = several
+    bandits["a"].add("gray")
+    bandits["b"].retire("blue")
+    bandits.add("gray")
+    bandits.retire("blue")
+    assert {bandit.arms for bandit in bandits.values()} == {("green", "red", "gray")}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda bandits: bandits.add("gray"), "got 'gray', which has retired in segment 'c'; choose another"),
+        (lambda bandits: bandits.retire("red"), "got 'red', the last one in segment 'c'; enable or add"),
+        (lambda bandits: bandits.add("green"), "got 'green', which is there; choose another"),
+        (lambda bandits: bandits.retire("geen"), "an arm of this bandit, got 'geen'; did you mean 'green'"),
+    ],
+)
+def test_where_a_segment_refuses_none_is_changed(several, change, message):
+    bandits, _ = several
+    bandits["c"].add("gray")
+    bandits["c"].retire("gray")
+    bandits["c"].disable("blue")
+    bandits["c"].disable("green")
+    before = {name: bandit.to_dict() for name, bandit in bandits.items()}
+    with pytest.raises(InvalidArgumentError, match=message):
+        change(bandits)
+    assert bandits.arms == tuple(ARMS)
+    assert {name: bandit.to_dict() for name, bandit in bandits.items()} == before
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from os import PathLike
 from typing import Any, TypeAlias
@@ -88,18 +88,20 @@ class Bandits(Mapping[Segment, Bandit]):
             if bandit is not None:
                 self._awake.move_to_end(segment)
                 return bandit
-            known = self._made.get(segment)
-            if isinstance(known, Bandit):
-                bandit = known
-            else:
-                bandit = self._new(segment) if known is None else self._restored(segment, known)
-                for fork in self._forked:
-                    bandit._live_on_in_child(fork)
-                self._made[segment] = bandit
-            self._awake[segment] = bandit
+            self._awake[segment] = bandit = self._made_or_new(segment)
             if len(self._awake) > AWAKE:
                 self._awake.popitem(last=False)[1]._rest()
             return bandit
+
+    def _made_or_new(self, segment: Segment) -> Bandit:
+        known = self._made.get(segment)
+        if isinstance(known, Bandit):
+            return known
+        bandit = self._new(segment) if known is None else self._restored(segment, known)
+        for fork in self._forked:
+            bandit._live_on_in_child(fork)
+        self._made[segment] = bandit
+        return bandit
 
     def _new(self, segment: Segment) -> Bandit:
         if self._seed is None:
@@ -145,6 +147,82 @@ class Bandits(Mapping[Segment, Bandit]):
     def _live_on_in_child(self, fork: int) -> None:
         """In the child of a fork: so that segments which are made there draw what no other child draws."""
         self._forked.append(fork)
+
+    # --- arms that change ---------------------------------------------------------------------------
+
+    def add(self, arm: Label) -> None:
+        """A new arm in every segment, those to come included: see :meth:`Bandit.add`.
+
+        A segment that has the arm already is left as it is. If one refuses, as where an arm of that label has
+        retired, the error names it and no segment is changed.
+
+        Parameters
+        ----------
+        arm:
+            A label that no arm of a new segment has or had.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandits = bw.Bandits(["blue", "green"], seed=7)
+        >>> bandits["nl"].arms
+        ('blue', 'green')
+        >>> bandits.add("red")
+        >>> bandits["nl"].arms, bandits["be"].arms
+        (('blue', 'green', 'red'), ('blue', 'green', 'red'))
+        """
+        self._change(lambda bandit: bandit.add(arm), lambda bandit: arm in bandit.arms)
+
+    def retire(self, arm: Label) -> None:
+        """Let an arm go for good in every segment, those to come included: see :meth:`Bandit.retire`.
+
+        A segment whose arm has retired already is left as it is. If one refuses, as where all other arms are
+        disabled, the error names it and no segment is changed.
+
+        Parameters
+        ----------
+        arm:
+            One of ``bandits.arms``.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> bandits = bw.Bandits(["blue", "green", "red"], seed=7)
+        >>> bandits["nl"].arms
+        ('blue', 'green', 'red')
+        >>> bandits.retire("green")
+        >>> bandits["nl"].arms, bandits["be"].arms
+        (('blue', 'red'), ('blue', 'red'))
+        """
+        self._change(lambda bandit: bandit.retire(arm), lambda bandit: arm in bandit.retired)
+
+    def _change(self, change: Callable[[Bandit], None], is_done: Callable[[Bandit], bool]) -> None:
+        """Change every segment, or none: a twin of each kind tries it first."""
+        with self._lock, Progress("changing arms", 2 * len(self._made)) as progress:
+            change(self._first._twin(0))
+            tried = set()
+            for segment, bandit in self._woken(progress):
+                kind = bandit._arms, bandit._roster.disabled, bandit._roster.retired
+                if kind not in tried and not is_done(bandit):
+                    tried.add(kind)
+                    try:
+                        change(bandit._twin(0))
+                    except InvalidArgumentError as error:
+                        error.got += f" in segment {segment!r}"
+                        raise
+            change(self._first)
+            for _, bandit in self._woken(progress):
+                if not is_done(bandit):
+                    change(bandit)
+
+    def _woken(self, progress: Progress) -> Iterator[tuple[Segment, Bandit]]:
+        """All that were made, one after the other; those at rest go back to it."""
+        for segment in self._made:
+            bandit = self._made_or_new(segment)
+            yield segment, bandit
+            if segment not in self._awake:
+                bandit._rest()
+            progress.advance(1)
 
     # --- keeping them -------------------------------------------------------------------------------
 
