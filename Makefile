@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare tournament evidence clean
+.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament evidence clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
-	$(PIP) install --editable '.[lab,cluster]' --group dev
+	$(PIP) install --no-compile --editable '.[lab,cluster]' --group dev  # most modules are never imported
 	@touch $@
 
 $(VENV)/kernels.stamp: $(VENV)/demo.stamp examples/quick.toml  # compiled once, then in the user's cache
@@ -40,9 +40,12 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install chromium fonts-dejavu-core >/dev/null; } \
 	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
 
-test: lint browser ## everything that must pass: lint, types, layers, tests, examples, docs (about 15 minutes)
+test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs, tests, examples (about 12 minutes)
+	@$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync=target lint pages browser
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md docs src  # a page in one process
+
+pages: $(VENV)/dev.stamp # the documentation without charts, every warning an error
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 # Coverage is of two runs: kernels can only be watched where they are not compiled, all else where they are.

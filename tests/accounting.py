@@ -6,10 +6,10 @@ import pytest
 
 from bothworlds.simplex import divergence
 from bothworlds.theory.accounting import ledger
+from playing import interpret
 
 
 @pytest.fixture
 def interpreted(monkeypatch):
     """Run the kernels of accounts as plain Python."""
-    for kernel in (ledger.keep_ledger, divergence._divergences, divergence._profile):
-        monkeypatch.setitem(kernel.__dict__, "compiled", kernel.python)
+    interpret(monkeypatch, ledger.keep_ledger, divergence._divergences, divergence._profile)

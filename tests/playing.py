@@ -9,6 +9,13 @@ import numpy as np
 from bothworlds.policies.base import init, pull_once, read_distribution, update_once
 
 
+def interpret(monkeypatch, *entries):
+    """Run these entries as plain Python: the same bits, without compiling them for every type."""
+    for entry in entries:
+        monkeypatch.setitem(entry.__dict__, "compiled", entry.python)
+        monkeypatch.setitem(entry.__dict__, "bind", lambda *_, code=entry.python: code)
+
+
 def bernoulli(means, rounds, seed=0):
     """A table of 0/1 losses, one row per round."""
     return (np.random.default_rng(seed).random((rounds, len(means))) < np.asarray(means)).astype(float)

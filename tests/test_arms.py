@@ -24,6 +24,7 @@ from bothworlds.policies.base import (
 )
 from cases import CASES
 from oracle import sleeping
+from playing import interpret
 
 HORIZON = 1000
 ORACLES = {
@@ -39,6 +40,9 @@ def _as_python(request, monkeypatch):
     """Kernels for some of the arms take seconds to compile, for every policy; with ``compiled`` they are."""
     if "compiled" not in request.keywords:
         monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+        interpret(
+            monkeypatch, pull_among, pull_once, read_among, read_distribution, update_among, update_once
+        )
 
 
 @pytest.mark.compiled

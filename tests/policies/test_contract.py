@@ -17,6 +17,7 @@ from bothworlds.testing import (
     PolicyCase,
     policy_plays_a_distribution,
     policy_plays_arms_that_change,
+    policy_replays_what_it_played,
 )
 from cases import CASES
 
@@ -36,9 +37,21 @@ def test_keeps_the_contract(case, check, monkeypatch):
     check(PolicyCase(case.policy, case.arms or 4, HORIZON))
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "policy",
+    [bw.policies.DEFAULT, bw.LightBarrier(), bw.Ito21(), bw.DecoupledTsallisINF(), bw.EXP3P(), bw.UCB1()],
+    ids=repr,
+)
+def test_compiled_replays_are_what_was_played(policy):
+    policy_replays_what_it_played(PolicyCase(policy, 4, HORIZON))
+
+
 @each_policy(lambda case: case.arms is None)
 @pytest.mark.parametrize("n_arms", [1, 2, 5])
-def test_stays_on_the_simplex(case, n_arms):
+def test_stays_on_the_simplex(case, n_arms, monkeypatch):
+    if n_arms == 1 and case.policy != bw.LightBarrier():  # a step of its own, which all FTRL has in common
+        monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
     policy_plays_a_distribution(PolicyCase(case.policy, n_arms, HORIZON))
 
 

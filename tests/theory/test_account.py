@@ -13,6 +13,7 @@ from accounting import interpreted  # noqa: F401
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.theory import account, divergence
 from oracle import theory as oracle
+from playing import interpret
 
 LOG, SHANNON = [(1, "log", None)], [(1, "shannon", None)]
 
@@ -200,8 +201,7 @@ def test_what_an_account_holds():
 
 @pytest.mark.usefixtures("interpreted")
 def test_a_trace_is_accounted_for_as_its_history_is(monkeypatch):
-    kernel = importlib.import_module("bothworlds.simulation.replay")._replay
-    monkeypatch.setitem(kernel.__dict__, "compiled", kernel.py_func)
+    interpret(monkeypatch, importlib.import_module("bothworlds.simulation.replay")._replay)
     trace = bw.replay(bw.TsallisINF(), n_arms=3, horizon=20, arms=play.arms, losses=play.losses)
     a, b = account(trace, optimal=[0]), play()
     for term in a.terms:
@@ -272,7 +272,7 @@ def test_compiled_accounts_are_the_interpreted_ones(monkeypatch):
 
     policy = bw.FTRL(bw.Tsallis(0.7), constants="light")
     compiled = play(policy)
-    monkeypatch.setitem(ledger.keep_ledger.__dict__, "compiled", ledger.keep_ledger.py_func)
+    interpret(monkeypatch, ledger.keep_ledger)
     plain = play(policy)
     for term, values in compiled.terms.items():
         np.testing.assert_allclose(values, plain.terms[term], rtol=1e-12, atol=1e-13)
