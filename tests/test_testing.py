@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
+from accounting import interpreted  # noqa: F401
 from bothworlds.environments.base import (
     Totals,
     benchmark,
@@ -19,11 +21,34 @@ from bothworlds.environments.base import (
     prepare,
     totals_world,
 )
-from bothworlds.policies.base import act, distribution, draw, init, learn, memo_of, step, weight_of
+from bothworlds.policies.base import (
+    act,
+    distribution,
+    draw,
+    init,
+    learn,
+    memo_of,
+    pull_once,
+    read_distribution,
+    step,
+    update_once,
+    weight_of,
+)
 from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
+from bothworlds.simplex.solve import _solve
+from bothworlds.simulation.engine import play_block
 from bothworlds.testing import check_environment, check_policy, check_regularizer
+from playing import interpret
 
 pytestmark = pytest.mark.compiled
+
+
+@pytest.fixture(name="as_python")
+def _as_python(monkeypatch):
+    """What is broken is broken as Python, too."""
+    replay = importlib.import_module("bothworlds.simulation.replay")._replay
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+    interpret(monkeypatch, pull_once, read_distribution, update_once, replay, play_block, _solve)
 
 
 class State(NamedTuple):
@@ -63,7 +88,7 @@ def _weight(params, state, arm):
 
 
 def _learn(params, state, arm, loss, weight, memo):
-    state.sums[arm] += loss / weight
+    state.sums[arm] += loss / max(weight, 1e-300)
 
 
 def _step(params, state):
@@ -131,6 +156,7 @@ def _moving_act(params, state, uniforms):
         ("replay", {"act": _moving_act}, r"replay differs from live play in \d+ of 201 rounds"),
     ],
 )
+@pytest.mark.usefixtures("as_python")
 def test_a_broken_promise_is_named(name, kernels, said):
     with pytest.raises(AssertionError, match=rf"Policy_{name}\(\): .*{said}"):
         check_policy(make(name, **kernels))
@@ -188,6 +214,7 @@ def _(env, world, t):
     return -2.0 * t, 0.0
 
 
+@pytest.mark.usefixtures("as_python")
 def test_regret_beyond_what_is_possible_is_noticed():
     with pytest.raises(
         AssertionError, match=r"regret is 2\.\d+ times the number of rounds, at most 1 is possible"
@@ -233,11 +260,13 @@ def _(regularizer, p, height, w):
     return math.expm1(w) + w
 
 
+@pytest.mark.usefixtures("as_python")
 def test_a_regularizer_with_a_wrong_spread_is_noticed():
     with pytest.raises(AssertionError, match=r"spread at p = .* is .*, ψ gives"):
         check_regularizer(Bent())
 
 
 @pytest.mark.parametrize("regularizer", [bw.Tsallis(0.3), bw.Shannon()], ids=repr)
+@pytest.mark.usefixtures("interpreted")  # test_account.py has accounts compiled
 def test_our_regularizers_keep_the_contract(regularizer):
     check_regularizer(regularizer)

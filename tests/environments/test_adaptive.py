@@ -8,6 +8,8 @@ import pytest
 import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world, prepare, watches
+from bothworlds.simulation.engine import play_block
+from playing import interpret
 
 
 def losses(environment, p):
@@ -41,7 +43,8 @@ def test_the_rule(kind, p, expected):
 
 
 @pytest.mark.parametrize("kind", [en.DeterministicKiller, en.FavoriteAttack, en.ThresholdAdversary])
-def test_a_deterministic_policy_loses_every_round(kind):
+def test_a_deterministic_policy_loses_every_round(kind, monkeypatch):
+    interpret(monkeypatch, play_block)
     horizon, n_arms = 1000, 4
     run = bw.simulate(bw.UCB1(), kind(n_arms=n_arms), horizon=horizon, seed=1, trace=True)
     trace = run.traces[0][0]

@@ -9,6 +9,8 @@ import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world, prepare
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.simulation.engine import play_block
+from playing import interpret
 
 BASE = en.Bernoulli(n_arms=4, gap=0.5, optimal=2)
 T = 60
@@ -101,7 +103,8 @@ def test_what_cannot_be_corrupted():
         en.Corrupted(en.Corrupted(BASE, 1.0, strategy="adaptive"), 1.0)
 
 
-def test_regret_is_measured_against_the_arm_that_is_best_on_the_corrupted_losses():
+def test_regret_is_measured_against_the_arm_that_is_best_on_the_corrupted_losses(monkeypatch):
+    interpret(monkeypatch, play_block)
     # with a budget for every round the optimal arm always loses and the other never does
     world = en.Corrupted(en.Bernoulli(n_arms=2, gap=0.1), 4000, strategy="targeted")
     run = bw.simulate(bw.Uniform(), world, horizon=4000, replications=4, seed=1)

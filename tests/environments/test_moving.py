@@ -10,7 +10,9 @@ import pytest
 import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world, prepare
+from bothworlds.simulation.engine import play_block
 from oracle import worlds as oracle
+from playing import interpret
 
 
 def means_seen(environment, horizon, resolution=200):
@@ -136,7 +138,8 @@ def test_random_walks_fill_their_range_evenly():
         lambda **how: en.RandomWalk(start=[0.3, 0.5], step=0.05, **how),
     ],
 )
-def test_dynamic_regret_exceeds_regret_by_what_a_fixed_arm_loses(kind):
+def test_dynamic_regret_exceeds_regret_by_what_a_fixed_arm_loses(kind, monkeypatch):
+    interpret(monkeypatch, play_block)
     how = {"horizon": 300, "replications": 3, "seed": 2}
     fixed, dynamic = (
         bw.simulate(bw.TsallisINF(), kind(benchmark=name), **how) for name in ("fixed", "dynamic")
@@ -152,7 +155,8 @@ def test_dynamic_regret_exceeds_regret_by_what_a_fixed_arm_loses(kind):
     assert en.Delayed(kind(benchmark="dynamic"), 5).dynamic
 
 
-def test_fakes_are_seen_and_not_suffered():
+def test_fakes_are_seen_and_not_suffered(monkeypatch):
+    interpret(monkeypatch, play_block)
     base = en.Bernoulli(means=[0.5, 0.7])
     world = en.Faked(base, arm=1, first=100, last=300)
     run = bw.simulate(bw.UCB1(), world, horizon=400, seed=1, trace=True, checkpoints=range(1, 401))

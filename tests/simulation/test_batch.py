@@ -16,7 +16,9 @@ from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import find
 from bothworlds.simplex.steps import TOTAL
 from bothworlds.simulation import batch
+from bothworlds.simulation.engine import play_block
 from bothworlds.simulation.job import BatchJob, Job, group
+from playing import interpret
 
 THIRDS = bw.FTRL(bw.Tsallis(2 / 3), log_barrier=0.0, theta=1.0, alpha=0.5)
 
@@ -179,7 +181,8 @@ def _(env, world, t, arm, uniforms):
     return 0.0, 0.0
 
 
-def test_lanes_report_what_a_single_replication_would():
+def test_lanes_report_what_a_single_replication_would(monkeypatch):
+    interpret(monkeypatch, play_block, batch.play_batch)
     messages = []
     for replications in (4, 1):
         with pytest.raises(
