@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.base import MARKS, marked, outdated
+from bothworlds.policies.base import MARKS, marked, outdated, pull_once, read_distribution, update_once
 from bothworlds.policies.change_test import LEVELS, append, new_streams
 from bothworlds.policies.glr_kl_ucb import BLOCKS
 from oracle import stochastic, tracking
-from playing import drive, histories
+from playing import drive, histories, interpret
 
 
 def changing(rounds, n_arms, at, *, seed, fractional=False):
@@ -207,7 +207,8 @@ INSIDE = [
 
 
 @pytest.mark.parametrize("policy", INSIDE, ids=repr)
-def test_restarting_is_a_new_policy_every_so_often(policy):
+def test_restarting_is_a_new_policy_every_so_often(policy, monkeypatch):
+    interpret(monkeypatch, pull_once, read_distribution, update_once)
     every = 40
     uniforms, losses = next(histories(110, n_arms=(3,), seed=9))
     result = drive(bw.Restarting(policy, every=every), uniforms, losses)
