@@ -5,6 +5,7 @@ That goes for Python, and in the tutorial for the commands of the package.
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import shutil
@@ -21,6 +22,8 @@ from sybil.parsers.rest import DocTestParser
 from sybil.sybil import SybilCollection
 
 os.environ.setdefault("BOTHWORLDS_COMPILE", "wait")  # tests are of compiled code, unless they say otherwise
+
+gc.set_threshold(100_000, 50, 50)  # compiling makes millions of objects, most of which stay
 
 # A shell that starts the tests in the background has them, and the programs that they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
