@@ -166,20 +166,23 @@ def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
 
     study = Study.load(folder)
     out.print(study.rich())
+    if study.has_evidence:
+        out.print(study.rich("evidence"))
     if report:
         _write(study, folder, figures, account)
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
     from bothworlds.report.charts import write_figures  # noqa: PLC0415
+    from bothworlds.report.evidence import evidence_section  # noqa: PLC0415
     from bothworlds.report.page import write_report  # noqa: PLC0415
     from bothworlds.report.theory import bounds, regret_section  # noqa: PLC0415
 
     with err.status("Writing tables and report …"):
         study.write_tables(folder / "tables")
         proved = bounds(study)
-        taken_apart = regret_section(study) if account else None
-        extra = [taken_apart] if taken_apart else []
+        sections = (evidence_section(study), regret_section(study) if account else None)
+        extra = [section for section in sections if section]
         page = write_report(study, folder / "report.html", bounds=proved, sections=extra)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
