@@ -109,6 +109,7 @@ def certainty() -> alt.Chart:
 def steps(rows: list[dict[str, Any]], value: str, by: str, colors: dict[str, str], title: str) -> alt.Chart:
     """Shares of runs over rounds."""
     scale = alt.Scale(domain=list(colors), range=list(colors.values()))
+    widths = [5 if name == STATIONARY else 2 for name in colors]  # others may lie upon it
     lines = alt.Chart(alt.InlineData(values=rows)).mark_line(interpolate="step-after")
     return lines.encode(
         x=alt.X(
@@ -116,6 +117,9 @@ def steps(rows: list[dict[str, Any]], value: str, by: str, colors: dict[str, str
         ),
         y=alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
         color=alt.Color(f"{by}:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=3)),
+        strokeWidth=alt.StrokeWidth(
+            f"{by}:N", scale=alt.Scale(domain=list(colors), range=widths), legend=None
+        ),
     ).properties(width=330, height=200)
 
 

@@ -76,7 +76,13 @@ def test_after_the_end_of_a_log_nobody_looks():
     arms = random.integers(0, 2, 300)
     log = E.Logged(arms, (random.random(300) < 0.5).astype(float), np.full(300, 0.5))
     seen = play_series(
-        bw.UCB1(), log, horizon=400, replications=range(2), seed=1, marks=np.array([50, 400]), evidence=True
+        bw.TsallisINF(),
+        log,
+        horizon=400,
+        replications=range(2),
+        seed=1,
+        marks=np.array([50, 400]),
+        evidence=True,
     )
     assert (seen.looks[:, 0, 0] == 2.0).all()
     assert np.isnan(seen.looks[:, 1]).all()
