@@ -16,6 +16,7 @@ from bothworlds.report.text.tables import format_number
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
 
+LOG = alt.Scale(type="log", nice=False)
 ABOUT = """
 At every checkpoint the evidence is looked at as a user of a bandit could have: which arms cannot be the
 best? A run is decided at the first look at which no more arms are left than are the best (where these are
@@ -35,7 +36,7 @@ def evidence_section(study: Study) -> Section | None:
     curves = at_largest_horizon(study.certainty)
     charts = [
         ("Share of runs that are decided, in a stationary world, by round.", _curves(study, curves)),
-        ("Certainty costs regret: runs that are decided at the end, by mean regret.", _scatter(study, found)),
+        ("Certainty costs regret: decided at the end, by mean regret (where positive).", _scatter(study, found)),
     ]
     table = frame.drop(columns=["cell", "horizon", "replications"])
     caption = "What could be known, by what is assumed of the world; regret and width are means."
@@ -76,7 +77,7 @@ def _curves(study: Study, frame: pd.DataFrame) -> Any:
     rows = [dict(zip(names, row, strict=True)) for row in frame[names].itertuples(index=False)]
     lines = alt.Chart(alt.InlineData(values=rows)).mark_line(interpolate="step-after")
     return lines.encode(
-        x=alt.X("round:Q", title="round", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s")),
+        x=alt.X("round:Q", title="round", scale=LOG, axis=alt.Axis(format="~s")),
         y=alt.Y("decided:Q", title="decided", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
         color=_color(study),
         facet=_facet(frame),
