@@ -36,7 +36,7 @@ def evidence_section(study: Study) -> Section | None:
     curves = at_largest_horizon(study.certainty)
     charts = [
         ("Share of runs that are decided, in a stationary world, by round.", _curves(study, curves)),
-        ("Certainty costs regret: decided at the end, by mean regret (where positive).", _scatter(study, found)),
+        ("Certainty costs regret: decided at the end, by mean regret (if positive).", _scatter(study, found)),
     ]
     table = frame.drop(columns=["cell", "horizon", "replications"])
     caption = "What could be known, by what is assumed of the world; regret and width are means."
