@@ -19,6 +19,7 @@ from bothworlds.inference.alarm import alarm_of
 from bothworlds.inference.comparisons import AnyWorld, StationaryWorld
 from bothworlds.inference.coverage import ever_missed
 from bothworlds.inference.engine import bounds
+from bothworlds.inference.looks import Truth, look
 from bothworlds.inference.sums import logs_by_arm
 from bothworlds.policies.base import before_draw, distribution, init, learn, pull, step
 
@@ -175,11 +176,7 @@ def costs(runs):
     print("\nCosts of calls from Python, best of 5\n\n| what | µs |\n|---|---|")
     for name, full in (("arms", False), ("full", True)):
         kept = room.init(10, full)
-        decided, answered = room.decided.bind(kept, 0), room.answered.bind(kept, 0, 0.5, 0.5)
-
-        def decide(kept=kept, decided=decided):
-            for arm in arms:
-                decided(kept, arm)
+        answered = room.answered.bind(kept, 0, 0.5, 0.5)
 
         def answer(kept=kept, answered=answered):
             for arm, reward, one in zip(arms, rewards, p, strict=True):
@@ -188,7 +185,6 @@ def costs(runs):
         columns = np.array(arms), np.array(rewards), np.array(p)
         room.take_in(kept, *columns)
         inside = best_of(5, lambda kept=kept, columns=columns: room.take_in(kept, *columns))
-        print(f"| {name!r}: a decision | {best_of(5, decide) / n * 1e6:.2f} |")
         spent = best_of(5, answer) / n * 1e6
         print(f"| {name!r}: an answer, with the drift alarm | {spent:.2f} |")
         print(f"| {name!r}: both, inside a kernel | {inside / n * 1e6:.2f} |")
@@ -196,12 +192,14 @@ def costs(runs):
     counts = np.tile(kept.sums.pulls, 100)
     bounds(logs, counts, 0.025)
     print(f"| a bound | {best_of(5, lambda: bounds(logs, counts, 0.025)) / len(logs) * 1e6:.1f} |")
-    labels = tuple(range(10))
+    labels, nobody = tuple(range(10)), Truth(None, None, still=False)
 
     def everything():
         return str(bw.inference.Evidence(kept, labels))
 
     everything()
+    look(kept, nobody)
+    print(f"| a look of a study, 10 arms | {best_of(5, lambda: look(kept, nobody)) * 1e6:.0f} |")
     print(f"| a whole table of evidence, 10 arms | {best_of(5, everything) * 1e6:.0f} |")
     rows = 10**7
     action = (rng.random(rows) < 0.3).astype(np.int64)

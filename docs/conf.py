@@ -13,6 +13,7 @@ from latex2mathml.converter import convert
 import bothworlds
 
 sys.path.insert(0, str(Path(__file__).parent))
+import evidence_charts
 import gallery
 import proof_charts
 
@@ -49,6 +50,7 @@ def _gallery(app: Any) -> None:
     folder, charts = Path(__file__).parent / "gallery", os.environ.get("BOTHWORLDS_GALLERY") != "plain"
     gallery.write(folder, charts=charts)
     proof_charts.write(folder, charts=charts)
+    evidence_charts.write(folder, charts=charts)
 
 
 def setup(app: Any) -> None:

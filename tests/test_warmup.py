@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 import bothworlds as bw
+from bothworlds.inference import comparisons, engine
+from bothworlds.inference import kept as keeping
 from bothworlds.policies.base import pull_once, update_once
 from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.simulation.engine import play_block
-from bothworlds.warmup import _sizes, every_policy, fill_cache
+from bothworlds.warmup import _conclude, _sizes, every_policy, fill_cache
 
 WORLD = bw.environments.Bernoulli(n_arms=3, gap=0.2)
 
@@ -40,3 +42,27 @@ def test_afterwards_nothing_compiles():
     bw.simulate(bw.UCB1(), bw.environments.Bernoulli(n_arms=5, gap=0.1), horizon=50)
     bw.Bandit(4, bw.UCB1()).pull()
     assert [len(entry.compiled.overloads) for entry in (pull_once, update_once, play_block)] == before
+
+
+@pytest.mark.compiled
+def test_evidence_is_prepared_too(monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")  # nothing but evidence
+    _conclude()
+    entries = [
+        value
+        for module in (keeping, engine, comparisons)
+        for value in vars(module).values()
+        if hasattr(value, "compiled") and value.__module__ == module.__name__
+    ]
+    before = [len(entry.compiled.overloads) for entry in entries]
+    assert sum(before) > 10
+    bandit = bw.Bandit(5, bw.LightBarrier(), evidence="full", seed=1)
+    vars(bandit._record).update({name: entry for name, (entry, _) in bandit._record.kernels().items()})
+    for _ in range(40):
+        bandit.update(bandit.pull(), reward=0.5)
+    for world in ("stationary", "any"):
+        evidence = bandit.evidence(world=world, joint=True)
+        str(evidence)
+        evidence.compare(1, 2)
+        evidence.more(3)
+    assert [len(entry.compiled.overloads) for entry in entries] == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 from collections.abc import Iterable
@@ -12,6 +13,14 @@ from numpy.typing import NDArray
 
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError, UnknownNameError
+
+
+def extra(module: str, name: str, what: str) -> Any:
+    """A module that an extra of this package brings; an error that says what to install, and for what."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{what} need the extra '{name}': pip install 'bothworlds[{name}]'") from error
 
 
 def _range(above: float | None, at_least: float | None, below: float | None, at_most: float | None) -> str:

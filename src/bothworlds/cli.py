@@ -70,7 +70,7 @@ def new(
     file: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("experiment.toml"),
 ) -> None:
     """Write a commented experiment file to start from."""
-    from bothworlds.experiments.spec import starter_text  # noqa: PLC0415 - each command loads what it needs
+    from bothworlds.experiments.spec import starter_text
 
     try:
         with file.open("x", encoding="utf-8") as stream:  # never over a file that is there
@@ -87,8 +87,8 @@ def new(
 @app.command()
 def check(file: File) -> None:
     """Read an experiment file, report every mistake, and say what it would run."""
-    from bothworlds.experiments.plan import nominal_costs  # noqa: PLC0415
-    from bothworlds.experiments.spec import read  # noqa: PLC0415
+    from bothworlds.experiments.plan import nominal_costs
+    from bothworlds.experiments.spec import read
 
     experiment = read(file)
     cells = experiment.cells()
@@ -127,8 +127,8 @@ def run(
     Stopped in any way, it goes on where it was when run again with the same folder, and ends with the same
     bits.
     """
-    from bothworlds.experiments.run import run_study  # noqa: PLC0415
-    from bothworlds.experiments.spec import read  # noqa: PLC0415
+    from bothworlds.experiments.run import run_study
+    from bothworlds.experiments.spec import read
 
     if jobs is not None and cluster is not None:
         raise InvalidArgumentError(
@@ -162,24 +162,27 @@ def report_command(
 
 
 def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
-    from bothworlds.report.study import Study  # noqa: PLC0415
+    from bothworlds.report.study import Study
 
     study = Study.load(folder)
     out.print(study.rich())
+    if study.has_evidence:
+        out.print(study.rich("evidence"))
     if report:
         _write(study, folder, figures, account)
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
-    from bothworlds.report.charts import write_figures  # noqa: PLC0415
-    from bothworlds.report.page import write_report  # noqa: PLC0415
-    from bothworlds.report.theory import bounds, regret_section  # noqa: PLC0415
+    from bothworlds.report.charts import write_figures
+    from bothworlds.report.evidence import evidence_section
+    from bothworlds.report.page import write_report
+    from bothworlds.report.theory import bounds, regret_section
 
     with err.status("Writing tables and report …"):
         study.write_tables(folder / "tables")
         proved = bounds(study)
-        taken_apart = regret_section(study) if account else None
-        extra = [taken_apart] if taken_apart else []
+        sections = (evidence_section(study), regret_section(study) if account else None)
+        extra = [section for section in sections if section]
         page = write_report(study, folder / "report.html", bounds=proved, sections=extra)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
@@ -196,15 +199,15 @@ def warmup(
 ) -> None:
     """Compile kernels ahead of their first use, and keep them on disk (minutes, once)."""
     if file is not None:
-        from bothworlds.experiments.run.precompile import precompile  # noqa: PLC0415
-        from bothworlds.experiments.spec import read  # noqa: PLC0415
-        from bothworlds.experiments.store.provenance import cores  # noqa: PLC0415
+        from bothworlds.experiments.run.precompile import precompile
+        from bothworlds.experiments.spec import read
+        from bothworlds.experiments.store.provenance import cores
 
         experiment = read(file)
         kernels = precompile(experiment, experiment.cells(), max(2, cores()), _say, few=0)
         _say(f"compiled: {kernels}" if kernels else "the kernels of this study are in the cache")
         return
-    from bothworlds.warmup import fill_cache  # noqa: PLC0415
+    from bothworlds.warmup import fill_cache
 
     seconds = fill_cache()
     _say(f"{len(seconds)} kernels are in the cache; that took {duration(sum(seconds.values()))}")
@@ -213,7 +216,7 @@ def warmup(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of experiment files, for editors."""
-    from bothworlds.experiments.spec import json_schema  # noqa: PLC0415
+    from bothworlds.experiments.spec import json_schema
 
     print(json.dumps(json_schema(), indent=2))
 
@@ -248,8 +251,8 @@ def evaluate(
     Its columns are action, reward and propensity; with propensity_ARM for every arm there is an estimate for
     papers, too.
     """
-    from bothworlds.inference import printing  # noqa: PLC0415
-    from bothworlds.inference.evaluation import evaluate_all  # noqa: PLC0415
+    from bothworlds.inference import printing
+    from bothworlds.inference.evaluation import evaluate_all
 
     found = evaluate_all(
         log, printing.named_policies(log, policy or ()), error=error, low=low, high=high, missing=missing
@@ -273,8 +276,8 @@ def verify(
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other games.")] = 0,
 ) -> None:
     """Check the paper's lemmas, one by one, on games from benign to hostile."""
-    from bothworlds.theory import rich_lemma_table  # noqa: PLC0415
-    from bothworlds.theory import verify as check_lemmas  # noqa: PLC0415
+    from bothworlds.theory import rich_lemma_table
+    from bothworlds.theory import verify as check_lemmas
 
     rows = check_lemmas(rounds=rounds, seed=seed)
     out.print(rich_lemma_table(rows))

@@ -18,12 +18,17 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from bothworlds import policies as policy_table
 from bothworlds._jit import cache_directory
 from bothworlds._lock import exclusive
 from bothworlds._progress import Progress
 from bothworlds.bandit import Bandit
 from bothworlds.environments import Bernoulli, Environment
+from bothworlds.inference import Evidence
+from bothworlds.inference import kept as keeping
+from bothworlds.policies import UCB1, Uniform
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.ftrl import FTRL
 from bothworlds.policies.ftrl.many.state import MANY_ARMS
@@ -74,6 +79,20 @@ def compile_bandit(policy: dict[str, Any], n_arms: int, horizon: int | None, par
         _use(policy_table.from_dict(policy), n_arms, horizon, part)
 
 
+def _conclude() -> None:
+    """What ``Bandit(evidence=…)`` keeps, and what its evidence is asked."""
+    for kind in ("arms", "full"):
+        _use(UCB1() if kind == "arms" else Uniform(), FEW_ARMS, None, f"evidence {kind}")
+        kept = keeping.init(FEW_ARMS, kind == "full")
+        keeping.take_in(kept, np.arange(FEW_ARMS), np.ones(FEW_ARMS), np.ones(FEW_ARMS))
+        for world in (None, "any") if kind == "full" else (None,):
+            evidence = Evidence(kept, tuple(range(FEW_ARMS)), world=world)
+            evidence.table()
+            evidence.compare(0, 1)
+            evidence.more(0)
+            evidence.regret_band(tight=True)
+
+
 def _play(policy: Policy, environment: Environment) -> None:
     simulate(policy, environment, horizon=max(2, environment.n_arms), jobs=1)
 
@@ -107,7 +126,7 @@ def fill_cache(
     Parameters
     ----------
     policies:
-        Those to prepare; None is one of each kind.
+        Those to prepare; None is one of each kind, and evidence, which has the same kernels for all.
     environments:
         The worlds in which they will be simulated; None is ``Bernoulli`` alone. What counts is the type of an
         environment, not its numbers.
@@ -120,6 +139,8 @@ def fill_cache(
         Seconds by what was prepared: some seconds where it had to be compiled, hundredths where it was there.
     """
     tasks = _tasks(every_policy() if policies is None else policies, environments)
+    if policies is None:
+        tasks["evidence of a Bandit"] = _conclude
     seconds: dict[str, float] = {}
     with Progress("compiling kernels", len(tasks)) as progress:
         for label, run in tasks.items():

@@ -153,14 +153,8 @@ class _Parquet:
     """Rows in groups; columns are those of the first group."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow  # noqa: PLC0415 - an optional extra
-            from pyarrow import parquet  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError(
-                "Parquet files need the extra 'parquet': pip install 'bothworlds[parquet]'"
-            ) from error
-        self._arrow, self._parquet = pyarrow, parquet
+        self._parquet = _check.extra("pyarrow.parquet", "parquet", "Parquet files")
+        self._arrow = _check.extra("pyarrow", "parquet", "Parquet files")
         self._path = path
         self._stream = path.open("xb")  # never over another log
         self._writer: Any = None

@@ -49,6 +49,9 @@ class Environment(Value, ABC):
     can_end: ClassVar[bool] = False
     """Can it run out of rounds, as a log does? Then a loss that is not there is NaN."""
 
+    stationary: ClassVar[bool] = False
+    """Does every arm have a mean that never moves, in what is shown?"""
+
     shows_any_arm: ClassVar[bool] = True
     """Can it show the loss of an arm that is not played?"""
 
@@ -79,6 +82,14 @@ class Environment(Value, ABC):
     def optimal_arms(self) -> tuple[int, ...] | None:
         """The set U of optimal arms, where there are gaps."""
         return None if self.gaps is None else tuple(np.flatnonzero(self.gaps == 0.0).tolist())
+
+    def mean_losses_so_far(self, world: Any, t: int) -> FloatArray | None:
+        """The mean loss that every arm has shown over rounds 1 … t, or would have; None if nobody knows.
+
+        By default that of a world which keeps totals.
+        """
+        known = isinstance(world, Totals) and world.cumulative.size == self.n_arms > 1
+        return world.cumulative / t if known else None
 
     def corruption(self, horizon: int) -> float | None:
         """C of the self-bounding condition (at most), where it is known; 0 for a world with fixed gaps."""

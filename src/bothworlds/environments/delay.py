@@ -66,11 +66,12 @@ def enqueue(
     weight: float,
     memo: float,
     uniform: float,
-) -> None:
-    """Let the observation of round t wait, behind others that are due in the same round."""
+) -> int:
+    """Let the observation of round t wait, behind others due in the same round; return that round."""
     n = queue.first.size
     slot = t % n
-    due = (t + sample_delay(delay, uniform)) % n
+    due_round = t + sample_delay(delay, uniform)
+    due = due_round % n
     observation = queue.observations[slot]
     observation[0], observation[1], observation[2], observation[3] = arm, loss, weight, memo
     queue.following[slot] = -1.0
@@ -79,6 +80,7 @@ def enqueue(
     else:
         queue.following[int(queue.last[due])] = slot
     queue.last[due] = slot
+    return due_round
 
 
 @kernel

@@ -61,6 +61,7 @@ class Delayed(Environment, name="delayed"):
             raise InvalidArgumentError("mean", self.mean, "a whole number for law='fixed'")
         object.__setattr__(self, "regret_kind", self.base.regret_kind)
         take_over(self, self.base)
+        object.__setattr__(self, "stationary", self.base.stationary)
 
     @property
     def n_arms(self) -> int:
@@ -71,6 +72,10 @@ class Delayed(Environment, name="delayed"):
     def gaps(self) -> FloatArray | None:
         """Those of the base."""
         return self.base.gaps
+
+    def mean_losses_so_far(self, world: Any, t: int) -> FloatArray | None:
+        """Those of the base."""
+        return self.base.mean_losses_so_far(world, t)
 
     def corruption(self, horizon: int) -> float | None:
         """That of the base."""

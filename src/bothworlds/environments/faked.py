@@ -96,6 +96,10 @@ class Faked(Environment, name="faked"):
         """The number of arms."""
         return self.base.n_arms
 
+    def mean_losses_so_far(self, world: Any, t: int) -> None:
+        """Nobody adds up what is shown."""
+        return
+
     def parameters(self, horizon: int) -> FakedParameters:
         """Those of the base, and the fakes."""
         return FakedParameters(

@@ -35,6 +35,8 @@ def check_means(name: str, means: Any) -> tuple[float, ...]:
 class Stationary(Environment):
     """Base class of worlds whose arms have fixed means."""
 
+    stationary = True
+
     @abstractmethod
     def mean_losses(self) -> FloatArray:
         """The mean loss of every arm."""
@@ -50,6 +52,10 @@ class Stationary(Environment):
         means = self.mean_losses()
         gaps = means - means.min()
         return np.where(gaps < 1e-12, 0.0, gaps)  # means that differ by rounding are equal
+
+    def mean_losses_so_far(self, world: Any, t: int) -> FloatArray:
+        """They stand still."""
+        return self.mean_losses()
 
 
 def costs_its_gap(kind: type) -> None:

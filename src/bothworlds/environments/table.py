@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Totals, keep_totals, loss_of, prepare
 from bothworlds.errors import InvalidArgumentError
@@ -38,13 +39,7 @@ def check_table(name: str, values: Any, n_arms: int | None = None, first_row: in
 
 def parquet_columns(file: Path) -> dict[str, Any]:
     """The columns of a Parquet file as arrays."""
-    try:
-        from pyarrow import parquet  # noqa: PLC0415 - an optional extra
-    except ImportError as error:
-        raise ImportError(
-            "Parquet files need the extra 'parquet': pip install 'bothworlds[parquet]'"
-        ) from error
-
+    parquet = _check.extra("pyarrow.parquet", "parquet", "Parquet files")
     table = parquet.read_table(file)
     return dict(zip(table.column_names, (column.to_numpy() for column in table.columns), strict=True))
 

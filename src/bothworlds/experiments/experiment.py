@@ -21,6 +21,7 @@ from bothworlds.simulation.run import default_checkpoints
 FINDERS = {"policy": policies._find, "environment": environments.get}
 MANIFEST = "manifest.json"  # what makes a folder that of a study
 CHECKPOINTS = 100  # at most, where a file says nothing
+EVIDENCE = "evidence"  # among what is recorded
 
 
 @dataclass(frozen=True)

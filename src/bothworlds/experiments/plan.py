@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bothworlds.experiments.experiment import EVIDENCE
+
 if TYPE_CHECKING:
     from bothworlds.experiments.experiment import Entry, Experiment
     from bothworlds.experiments.store.chunk import ChunkInfo
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 CHUNK_SECONDS = 1.0  # nominal: long against the 10 ms that a chunk costs, short against a coffee
 MOST_CHUNKS = 20_000  # of a study: the larger it is, the longer its chunks
 REPLICATION_SECONDS = 3e-4  # streams of random numbers, arrays: before the first round
+LOOK_SECONDS = 3e-4, 1e-4  # at the evidence, and per arm
+NOTE_SECONDS = 4e-7  # per round, so that there is evidence
 
 # Nanoseconds per round, and per round and arm, as `benchmarks/every_policy.py` prints them, roughly.
 # They only decide how much goes into a chunk; a kind that is not here is taken for an average one.
@@ -80,8 +84,17 @@ def nominal_costs(experiment: Experiment, n_arms: Sequence[int]) -> list[float]:
     """Nominal seconds of one replication of each cell; ``n_arms`` is that of each environment."""
     return [
         nominal_seconds(experiment.policies[cell.policy], n_arms[cell.environment], cell.horizon)
+        + _evidence_seconds(experiment, n_arms[cell.environment], cell.horizon)
         for cell in experiment.cells()
     ]
+
+
+def _evidence_seconds(experiment: Experiment, n_arms: int, horizon: int) -> float:
+    """What it takes to look at the evidence of a replication."""
+    if EVIDENCE not in experiment.record:
+        return 0.0
+    look, per_arm = LOOK_SECONDS
+    return horizon * NOTE_SECONDS + experiment.marks(horizon).size * (look + per_arm * n_arms)
 
 
 def cut_into_chunks(costs: Sequence[float], replications: int) -> list[list[Batch]]:

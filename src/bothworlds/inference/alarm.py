@@ -3,8 +3,9 @@
 The first 20 answers of an arm fix a cutoff (½ if all are 0 or 1, else their median). From then on its rewards
 are above the cutoff or not, and seven forgetful experts, mixed as they predict well, bet on which. Whatever
 the rate θ of "above", the product of their predictions over θ^k·(1 − θ)^(n−k) is a martingale; over the
-largest value of that, it is below one for all θ at once. The mean over arms reaches 1/error with probability
-at most ``error``, ever.
+largest value of that, it is below one for all θ at once. What a bet of 1, shared by all arms, has become
+reaches 1/error with probability at most ``error``, ever. An arm that arrives later, as number K, gets its
+share, 1/K, of what there is then.
 
 Order matters: answers are to come in the order of the decisions, or with delays that do not depend on the
 reward. If those that are "yes" come first, that is a drift, of the answers.
@@ -30,7 +31,7 @@ N_EXPERTS = len(MEMORIES)
 KEEP = np.array(MEMORIES)  # γ_d: what an expert keeps of the past
 KEEP.flags.writeable = False
 # the numbers of an arm: seven, s1, s0 and v of the experts, and the first rewards
-SEEN, CUTOFF, COUNT, YES, GAIN, LOG_E, VALUE = range(7)
+SEEN, CUTOFF, COUNT, YES, GAIN, LOG_E, STAKE = range(7)
 ABOVE, BELOW, TRUST, FIRST = 7, 7 + N_EXPERTS, 7 + 2 * N_EXPERTS, 7 + 3 * N_EXPERTS
 N_NUMBERS = FIRST + OPENING
 TOTAL, ANSWERS, THRESHOLD, RAISED_AT, RAISED_BY = range(5)  # of the alarm
@@ -48,9 +49,17 @@ def init_drift(n_arms: int, error: float = 0.05) -> DriftState:
     """An alarm that is ever false with probability at most ``error``."""
     error = _check.number("error", error, above=0.0, below=1.0)
     arms = np.zeros((n_arms, N_NUMBERS))
-    arms[:, VALUE] = 1.0
+    arms[:, STAKE] = 1.0 / n_arms
     arms[:, TRUST : TRUST + N_EXPERTS] = 1.0 / N_EXPERTS
-    return DriftState(arms.reshape(-1), np.array([n_arms, 0.0, 1.0 / error, QUIET, -1.0]))
+    return DriftState(arms.reshape(-1), np.array([1.0, 0.0, 1.0 / error, QUIET, -1.0]))
+
+
+def stake_another(drift: DriftState) -> None:
+    """The last arm has just arrived, and gets its share."""
+    numbers = drift.arms.reshape(-1, N_NUMBERS)
+    n_arms = len(numbers)
+    numbers[:-1, STAKE] *= (n_arms - 1.0) / n_arms
+    numbers[-1, STAKE] = drift.scalars[TOTAL] / n_arms
 
 
 @dataclass(frozen=True)
@@ -85,12 +94,13 @@ class Alarm:
 
 def alarm_of(drift: DriftState, labels: Sequence[Any]) -> Alarm:
     """The state of the alarm, in words."""
-    log_es = drift.arms.reshape(-1, N_NUMBERS)[:, LOG_E]
+    numbers = drift.arms.reshape(-1, N_NUMBERS)
+    log_es, stakes = numbers[:, LOG_E], numbers[:, STAKE]
     top = float(log_es.max())
     raised = drift.scalars[RAISED_AT] != QUIET
     arm = int(drift.scalars[RAISED_BY]) if raised else int(log_es.argmax())
     return Alarm(
-        log_e=top + math.log(float(np.mean(np.exp(log_es - top)))),
+        log_e=top + math.log(float(np.sum(stakes * np.exp(log_es - top)))),
         threshold=math.log(drift.scalars[THRESHOLD]),
         arm=labels[arm],
         since=int(drift.scalars[RAISED_AT]) if raised else None,
@@ -110,14 +120,18 @@ def note_reward(drift: DriftState, arm: int, reward: float) -> None:
         if numbers[SEEN] == OPENING:
             numbers[CUTOFF] = cutoff_of(opening)
         return
+    before = worth(numbers)
     bet(numbers, 1.0 if reward > numbers[CUTOFF] else 0.0)
-    before = numbers[VALUE]
-    numbers[VALUE] = math.exp(min(numbers[LOG_E], 600.0))
-    scalars[TOTAL] += numbers[VALUE] - before
-    n_arms = drift.arms.size // N_NUMBERS
-    if scalars[RAISED_AT] == QUIET and scalars[TOTAL] >= n_arms * scalars[THRESHOLD]:
+    scalars[TOTAL] += worth(numbers) - before
+    if scalars[RAISED_AT] == QUIET and scalars[TOTAL] >= scalars[THRESHOLD]:
         scalars[RAISED_AT] = scalars[ANSWERS]
         scalars[RAISED_BY] = likeliest(drift)
+
+
+@kernel(inline=True)
+def worth(numbers: FloatArray) -> float:
+    """What the stake of an arm has become."""
+    return float(numbers[STAKE] * math.exp(min(numbers[LOG_E], 600.0)))
 
 
 @kernel

@@ -9,18 +9,19 @@ and at most one of the two is not 0.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
-from bothworlds.inference.engine import bounds, e_values, log_e
+from bothworlds.inference.engine import N_BETS, add_term, bounds, e_values, log_e
 from bothworlds.inference.sums import ANY, ANY_LOSS, PLAYED, PLAYED_LOSS, Sums, logs_by_arm
 
-RIVALS = (
-    64  # so many arms, those with the largest lower bounds, are asked whether they are better than another
-)
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+RIVALS = 64  # so many arms, with the largest lower bounds, are asked whether they are better than another
 STEPS = 100
 CLOSE = 1e-10  # nats
 
@@ -43,16 +44,8 @@ def against(
         if b == arm:
             continue
         term, steep, curved = log_e(gains[b], n[b], m)
-        part = 1.0
-        if term > top:
-            shrink = math.exp(top - term)
-            total, first, second = total * shrink, first * shrink, second * shrink
-            top = term
-        else:
-            part = math.exp(term - top)
-        total += part
-        first += part * steep
-        second += part * (curved + steep * steep)
+        square = curved + steep * steep
+        top, total, first, second = add_term(top, total, first, second, term, steep, square)
     first /= total
     second = max(0.0, second / total - first * first)
     return value + top + math.log(share * total), first - slope, bend + second
@@ -102,6 +95,23 @@ def least_evidence_of(
     return float(least_evidence(gains, losses, n, arm, rivals, share))
 
 
+@entry
+def rule_out_all(
+    gains: FloatArray,
+    losses: FloatArray,
+    n: FloatArray,
+    means: FloatArray,
+    rivals: IntArray,
+    share: float,
+    threshold: float,
+    out: BoolArray,
+) -> None:
+    """Is :func:`least_evidence` of an arm at least the threshold? At the mean of the arm it seldom is."""
+    for arm in range(n.size):
+        here = against(gains, losses, n, arm, rivals, share, means[arm])[0]
+        out[arm] = here >= threshold and least_evidence(gains, losses, n, arm, rivals, share) >= threshold
+
+
 class StationaryWorld:
     """Comparisons that assume that no mean moves; ``factors``: so many times the data of each arm."""
 
@@ -111,6 +121,7 @@ class StationaryWorld:
         self.gains = np.ascontiguousarray(logs[:, PLAYED] * scale[:, None])
         self.losses = np.ascontiguousarray(logs[:, PLAYED_LOSS] * scale[:, None])
         self.n = sums.pulls * scale
+        self.means = sums.rewards / np.maximum(sums.answers, 1.0)
 
     @property
     def n_arms(self) -> int:
@@ -133,6 +144,15 @@ class StationaryWorld:
         if self.n_arms > 1:
             share = 1.0 / (self.n_arms - 1)
             least_evidence_of_all(self.gains, self.losses, self.n, self._rivals(), share, out)
+        return out
+
+    def out(self, error: float) -> BoolArray:
+        """Which arms are not the best, soon: those whose evidence is at least the threshold."""
+        out = np.zeros(self.n_arms, dtype=np.bool_)
+        if self.n_arms > 1:
+            share, threshold = 1.0 / (self.n_arms - 1), self.threshold(error)
+            rivals = self._rivals()
+            rule_out_all(self.gains, self.losses, self.n, self.means, rivals, share, threshold, out)
         return out
 
     def not_best_of(self, arm: int) -> float:
@@ -159,12 +179,33 @@ class StationaryWorld:
 # --- any world ----------------------------------------------------------------------------------------------
 
 
+@kernel
+def log_mean_e(gains: FloatArray, losses: FloatArray, t: float, arm: int, logs: FloatArray) -> float:
+    """The log of the mean evidence that another arm is better; ``logs`` is room."""
+    top, total = -math.inf, 0.0
+    for b in range(gains.shape[0]):
+        if b != arm:
+            for j in range(N_BETS):
+                logs[j] = gains[b, j] + losses[arm, j]
+            top, total, _, _ = add_term(top, total, 0.0, 0.0, log_e(logs, t, 1.0)[0], 0.0, 0.0)
+    return top + math.log(total / (gains.shape[0] - 1))
+
+
+@entry
+def log_mean_e_of(
+    gains: FloatArray, losses: FloatArray, t: float, arms: IntArray, logs: FloatArray, out: FloatArray
+) -> None:
+    """:func:`log_mean_e` of some arms."""
+    for k in range(arms.size):
+        out[k] = log_mean_e(gains, losses, t, arms[k], logs)
+
+
 class AnyWorld:
     """Comparisons of means over all rounds that assume nothing; ``factor``: so many times the data."""
 
     def __init__(self, sums: Sums, factor: float = 1.0) -> None:
         logs = logs_by_arm(sums) * factor
-        self.gains, self.losses = logs[:, ANY], logs[:, ANY_LOSS]
+        self.gains, self.losses = (np.ascontiguousarray(logs[:, kind]) for kind in (ANY, ANY_LOSS))
         self.t = float(sums.pulls.sum()) * factor
 
     @property
@@ -178,16 +219,21 @@ class AnyWorld:
 
     def not_best(self) -> FloatArray:
         """For each arm the log of the evidence that the mean of another is larger, over all rounds so far."""
-        return np.array([self.not_best_of(arm) for arm in range(self.n_arms)])
+        return self._not_best(np.arange(self.n_arms))
+
+    def _not_best(self, arms: IntArray) -> FloatArray:
+        out = np.zeros(arms.size)
+        if self.n_arms > 1:
+            log_mean_e_of(self.gains, self.losses, self.t, arms, np.empty(N_BETS), out)
+        return out
+
+    def out(self, error: float) -> BoolArray:
+        """Which arms are not the best: those whose evidence is at least the threshold."""
+        return self.not_best() >= self.threshold(error)
 
     def not_best_of(self, arm: int) -> float:
-        """The same for one arm."""
-        if self.n_arms == 1:
-            return 0.0
-        others = np.arange(self.n_arms) != arm
-        terms = e_values(self.gains[others] + self.losses[arm], self.t, 1.0)
-        top = float(terms.max())
-        return top + math.log(float(np.mean(np.exp(terms - top))))
+        """The evidence of one arm."""
+        return float(self._not_best(np.array([arm]))[0])
 
     def better(self, a: int, b: int) -> float:
         """The log of the evidence against "the mean of a, over all rounds so far, is at most that of b"."""

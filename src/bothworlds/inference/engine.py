@@ -79,6 +79,18 @@ def join(growth: FloatArray, octaves: FloatArray, others: FloatArray, other_octa
 # --- asking ---------------------------------------------------------------------------------------------
 
 
+@kernel(inline=True)
+def add_term(
+    top: float, total: float, first: float, second: float, term: float, slope: float, square: float
+) -> tuple[float, float, float, float]:
+    """One term more of Σ exp(term), Σ exp(term)·slope, Σ exp(term)·square, the largest so far taken out."""
+    if term > top:
+        shrink = math.exp(top - term)
+        return term, total * shrink + 1.0, first * shrink + slope, second * shrink + square
+    share = math.exp(term - top)
+    return top, total + share, first + share * slope, second + share * square
+
+
 @kernel
 def log_e(logs: FloatArray, n: float, mean: float) -> tuple[float, float, float]:
     """log E(mean) with its first and second derivative there: decreasing and convex."""
@@ -89,16 +101,7 @@ def log_e(logs: FloatArray, n: float, mean: float) -> tuple[float, float, float]
         bet = BETS[j]
         term = LOG_WEIGHTS[j] + (logs[j] - n * math.log1p(bet * mean))
         steep = n * bet / (1.0 + bet * mean)
-        share = 1.0
-        if term > top:  # the largest term so far is taken out of the sums
-            shrink = math.exp(top - term)
-            total, first, second = total * shrink, first * shrink, second * shrink
-            top = term
-        else:
-            share = math.exp(term - top)
-        total += share
-        first += share * steep
-        second += share * steep * steep
+        top, total, first, second = add_term(top, total, first, second, term, steep, steep * steep)
     slope = -first / total
     return top + math.log(total), slope, max(0.0, second / total * (1.0 + 1.0 / n) - slope * slope)
 

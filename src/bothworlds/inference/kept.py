@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from bothworlds._jit import FloatArray, IntArray, entry
-from bothworlds.inference.alarm import TOTAL, DriftState, init_drift, note_reward
+from bothworlds.inference.alarm import DriftState, init_drift, note_reward, stake_another
 from bothworlds.inference.sums import Sums, init_sums, is_full, note_answer, note_decision
 from bothworlds.policies.base import carry_over
 
@@ -27,19 +27,8 @@ def with_another_arm(kept: Kept) -> Kept:
     """The same with one arm more, of which nothing is known."""
     grown = init(kept.sums.pulls.size + 1, is_full(kept.sums))
     carry_over(kept, grown)
-    grown.drift.scalars[TOTAL] += 1.0
+    stake_another(grown.drift)
     return grown
-
-
-def reset_drift(kept: Kept, *, error: float = 0.05) -> Kept:
-    """The same sums with a new drift alarm: false alarms are then ``error`` for each of them."""
-    return kept._replace(drift=init_drift(kept.sums.pulls.size, error))
-
-
-@entry
-def decided(kept: Kept, arm: int) -> None:
-    """An arm was drawn: counted now, whatever becomes of its answer."""
-    note_decision(kept.sums, arm)
 
 
 @entry

@@ -27,7 +27,6 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import did_you_mean
 from bothworlds.environments.logged import COLUMNS, Logged
-from bothworlds.environments.table import parquet_columns
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 from bothworlds.inference.intervals import Scale
 
@@ -389,9 +388,7 @@ def _decoded(name: str, column: Any, label: Callable[[Any], Any]) -> Any:
 def _file(path: Path) -> Source:
     suffix = path.suffix.lower()
     if path.is_dir():
-        from pyarrow import dataset  # noqa: PLC0415 - an optional extra
-
-        return _arrow(dataset.dataset(path))
+        return _arrow(_check.extra("pyarrow.dataset", "parquet", "folders of Parquet files").dataset(path))
     if not path.exists():
         raise InvalidArgumentError("log", str(path), "a file that exists", got=str(path))
     if suffix == ".parquet":
@@ -402,11 +399,7 @@ def _file(path: Path) -> Source:
 
 
 def _parquet(path: Path) -> Source:
-    try:
-        from pyarrow import parquet  # noqa: PLC0415 - an optional extra
-    except ImportError:
-        return _columns(parquet_columns(path))  # says what to install
-    file = parquet.ParquetFile(path)
+    file = _check.extra("pyarrow.parquet", "parquet", "Parquet files").ParquetFile(path)
 
     def read(names: list[str]) -> Iterator[dict[str, Any]]:
         return _of_arrow(file.iter_batches(batch_size=ROWS, columns=names), names)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
+from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.inference.evaluation import Evaluation
@@ -71,11 +72,7 @@ def rich_evaluation_table(found: Mapping[str, Evaluation]) -> Any:
 
 def evaluation_chart(found: Mapping[str, Evaluation], path: str | PathLike[str] | None = None) -> Any:
     """Intervals and estimates as an Altair chart; written to ``path`` (.svg, .png, .pdf, .html) if given."""
-    try:
-        import altair as alt  # noqa: PLC0415 - an optional extra
-    except ImportError as error:
-        raise ImportError("charts need the extra 'plot': pip install 'bothworlds[plot]'") from error
-
+    alt = _check.extra("altair", "plot", "charts")
     rows = [
         {
             "policy": name,

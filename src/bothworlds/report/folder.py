@@ -16,9 +16,12 @@ from bothworlds import statefile
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import some_are
 from bothworlds.errors import StoreError
+from bothworlds.experiments.experiment import EVIDENCE
 from bothworlds.experiments.plan import Batch
 from bothworlds.experiments.store import Store
+from bothworlds.inference.looks import Look
 
+LOOK_COLUMNS = list(Look._fields)
 RESULT_COLUMNS = ["cell", "replication", "round", "regret", "clean_regret", "loss"]
 
 
@@ -32,6 +35,8 @@ class Runs:
         Numbers of the replications, and the checkpoints.
     regret, clean_regret, loss:
         Replications × checkpoints; NaN after the end of a log.
+    looks:
+        Replications × checkpoints × numbers of a look at the evidence, in a study that asks for it.
     """
 
     replications: IntArray
@@ -39,6 +44,7 @@ class Runs:
     regret: FloatArray
     clean_regret: FloatArray
     loss: FloatArray
+    looks: FloatArray | None = None
 
 
 class Results(NamedTuple):
@@ -53,6 +59,7 @@ class Results(NamedTuple):
 def read_results(folder: Path) -> Results:
     """Read and check a store; what is missing is left out, what is damaged is a :class:`StoreError`."""
     store = Store(folder)
+    columns = [*RESULT_COLUMNS, *(LOOK_COLUMNS if EVIDENCE in store.manifest["record"] else [])]
     tables: list[Any] = []
     seconds: dict[Batch, float] = {}
     files: dict[Batch, Path] = {}
@@ -60,7 +67,7 @@ def read_results(folder: Path) -> Results:
         try:
             content = path.read_bytes()
             batches = store.examine(number, content, path.name).batches
-            tables.append(pq.read_table(pa.BufferReader(content), columns=RESULT_COLUMNS))
+            tables.append(pq.read_table(pa.BufferReader(content), columns=columns))
         except (OSError, ValueError) as error:  # pyarrow's errors are among these
             raise StoreError(
                 f"{path} is damaged: {error}; "
@@ -84,7 +91,7 @@ def resume_command(folder: Path) -> str:
 
 def _split(folder: Path, table: Any) -> dict[int, Runs]:
     """The rows of all chunks as one array per cell, replications × checkpoints."""
-    columns = {name: table[name].to_numpy() for name in RESULT_COLUMNS}
+    columns = {name: table[name].to_numpy() for name in table.column_names}
     clean, regret = columns["clean_regret"], columns["regret"]
     columns["clean_regret"] = np.where(table["clean_regret"].is_null().to_numpy(), regret, clean)
     order = np.lexsort((columns["round"], columns["replication"], columns["cell"]))
@@ -102,12 +109,14 @@ def _split(folder: Path, table: Any) -> dict[int, Runs]:
                 f"{folder} is not consistent: replications of cell {cell} have different checkpoints; "
                 "run the study again in an empty folder"
             )
+        looked = "standing" in columns
         runs[cell] = Runs(
             replications.astype(np.int64),
             rows["round"][: shape[1]].astype(np.int64),
             rows["regret"].reshape(shape),
             rows["clean_regret"].reshape(shape),
             rows["loss"].reshape(shape),
+            np.stack([rows[name].reshape(shape) for name in LOOK_COLUMNS], axis=-1) if looked else None,
         )
     return runs
 

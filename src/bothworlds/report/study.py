@@ -16,6 +16,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, StoreError
+from bothworlds.experiments.experiment import EVIDENCE
 from bothworlds.report.folder import (
     Results,
     Runs,
@@ -28,7 +29,7 @@ from bothworlds.report.numbers import frames, scores
 from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.text.tables import TITLES, text_table
 
-TEXT_TABLES = tuple(TITLES)
+TEXT_TABLES = tuple(name for name in TITLES if name != EVIDENCE)  # of every study
 ALL_TABLES = (*TEXT_TABLES, "final", "curves")
 ENDINGS = {"csv": "csv", "tex": "latex", "md": "markdown"}
 
@@ -166,6 +167,39 @@ class Study:
         return self._frame("scorecard", lambda: scores.scorecard(self).frame())
 
     @property
+    def has_evidence(self) -> bool:
+        """Whether the experiment asks for evidence."""
+        return EVIDENCE in self.manifest["record"]
+
+    def _require_evidence(self) -> None:
+        if not self.has_evidence:
+            raise StoreError(
+                f"{self.path} holds no evidence; write `evidence = true` at the top of its experiment file, "
+                "and run it into another folder with --out"
+            )
+
+    @property
+    def evidence(self) -> pd.DataFrame:
+        """What could be known at the checkpoints, where the experiment says ``evidence = true``.
+
+        A row for statements that assume a stationary ``world``, and for policies that draw from
+        probabilities one for ``"any"``. ``decided``: the share of replications in which, at some checkpoint,
+        no more arms stood than are the best; ``median_round``: by when half of them were (NaN: less are);
+        ``regret_then``: the median regret at that time; ``wrong``: the share in which a best arm was ever
+        ruled out; ``coverage``: the share in which the intervals of all arms held their means at all
+        checkpoints; ``width``: the mean width, in the end, of the interval of the arm that was played most;
+        ``drift``: the share with a drift alarm; ``regret``: the mean in the end.
+        """
+        self._require_evidence()
+        return self._frame("evidence", lambda: frames.evidence(self._results, self.cells))
+
+    @property
+    def certainty(self) -> pd.DataFrame:
+        """The share of replications that are decided in a stationary world, at every checkpoint."""
+        self._require_evidence()
+        return self._frame("certainty", lambda: frames.certainty(self._results, self.cells))
+
+    @property
     def timing(self) -> pd.DataFrame:
         """Seconds in kernels, and nanoseconds per round. Depends on the machine."""
         return self._frame("timing", lambda: frames.timing(self._results, self.cells))
@@ -207,13 +241,14 @@ class Study:
         ----------
         name:
             One of ``"scorecard"``, ``"ranking"``, ``"summary"``, ``"growth"``, ``"scaling"``, ``"pairs"``,
-            ``"scores"``, ``"timing"``, ``"cells"``; as CSV also ``"final"`` and ``"curves"``.
+            ``"scores"``, ``"timing"``, ``"cells"``, where there is some ``"evidence"``; as CSV also
+            ``"final"`` and ``"curves"``.
         format:
             ``"text"``, ``"markdown"`` and ``"latex"`` (a tabular with the rules of booktabs) are for
             readers, with few digits; ``"csv"`` has all columns and all digits.
         """
         _check.one_of("format", format, TABLE_FORMATS)
-        _check.one_of("name", name, ALL_TABLES if format == "csv" else TEXT_TABLES)
+        _check.one_of("name", name, (*(ALL_TABLES if format == "csv" else TEXT_TABLES), EVIDENCE))
         if format == "csv":
             frame = getattr(self, name)
             return as_csv(frame.reset_index() if name == "scorecard" else frame)
@@ -221,7 +256,7 @@ class Study:
 
     def rich(self, name: str = "scorecard") -> RenderableType:
         """A table for a terminal: ``rich.print(study.rich())``. Colors say no more than the marks do."""
-        _check.one_of("name", name, TEXT_TABLES)
+        _check.one_of("name", name, (*TEXT_TABLES, EVIDENCE))
         return as_rich(text_table(self, name))
 
     def write_tables(self, folder: str | PathLike[str] | None = None) -> list[Path]:
@@ -240,9 +275,9 @@ class Study:
         target = self.path / "tables" if folder is None else Path(folder)
         files = (
             (f"{name}.{ending}", self.table(name, format=form).encode())
-            for name in ALL_TABLES
+            for name in (*ALL_TABLES, *([EVIDENCE] if self.has_evidence else []))
             for ending, form in ENDINGS.items()
-            if form == "csv" or name in TEXT_TABLES
+            if form == "csv" or name in TITLES
         )
         return write_files("tables", target, files)
 

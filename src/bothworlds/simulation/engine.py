@@ -35,7 +35,10 @@ N_MEASURED = 3
 
 
 class Record(NamedTuple):
-    """What a traced run writes down in every round; arrays without rows, if it is not traced."""
+    """What is written down in every round; arrays without rows where nothing is.
+
+    The first three are the policy's inner life, before every round and after the last: for traces.
+    """
 
     p: FloatArray
     rates: FloatArray
@@ -43,6 +46,10 @@ class Record(NamedTuple):
     arms: IntArray
     observed: IntArray
     losses: FloatArray
+    weights: FloatArray
+    """The probabilities with which arms were to be shown."""
+    due: IntArray
+    """The rounds after which losses are known."""
 
 
 def no_record(n_arms: int) -> Record:
@@ -50,23 +57,18 @@ def no_record(n_arms: int) -> Record:
     return new_record(0, n_arms)
 
 
-def new_record(rounds: int, n_arms: int) -> Record:
-    """Room for so many rounds (and the state after the last)."""
-    shape = (rounds + 1 if rounds else 0, n_arms)
-    arms = np.empty((2, rounds), dtype=np.int64)
-    return Record(np.empty(shape), np.empty(shape), np.empty(shape), arms[0], arms[1], np.empty(rounds))
+def new_record(rounds: int, n_arms: int, *, inner: bool = True) -> Record:
+    """Room for so many rounds; ``inner``: and for the policy's inner life."""
+    shape = (rounds + 1 if rounds and inner else 0, n_arms)
+    inner_life = np.empty(shape), np.empty(shape), np.empty(shape)
+    arms, observed, due = np.empty((3, rounds), dtype=np.int64)
+    return Record(*inner_life, arms, observed, np.empty(rounds), np.empty(rounds), due)
 
 
-def cut_record(record: Record, rounds: int) -> Record:
-    """The first rounds of a record (and the state after them), for a run that ended early."""
-    return Record(
-        record.p[: rounds + 1],
-        record.rates[: rounds + 1],
-        record.estimates[: rounds + 1],
-        record.arms[:rounds],
-        record.observed[:rounds],
-        record.losses[:rounds],
-    )
+def part_of(record: Record, first: int, stop: int) -> Record:
+    """The rounds of a record after ``first``, up to ``stop``, as a view."""
+    inner_life = [table[first : stop + 1] for table in record[:3]]
+    return Record._make([*inner_life, *(column[first:stop] for column in record[3:])])
 
 
 @kernel
@@ -99,8 +101,9 @@ def play_block(
     """Play rounds before+1, before+2, …; return (how it ended, the round, the loss that ended it).
 
     At a mark, ``measured`` gets regret and losses; ``distributions``, unless without rows, the distribution.
+    ``record`` has room for these rounds, or none.
     """
-    traced = record.arms.size > 0
+    recorded, traced = record.arms.size > 0, record.p.shape[0] > 0
     mark = int(tally[MARK])
     following = marks[mark] if mark < marks.size else NEVER
     for k in range(policy_uniforms.shape[0]):
@@ -112,8 +115,8 @@ def play_block(
         prepare(env, world, t, p, draws)
         add_to_totals(env, world)
         if traced:
-            distribution(params, state, record.p[t - 1])
-            inspect(params, state, record.rates[t - 1], record.estimates[t - 1])
+            distribution(params, state, record.p[k])
+            inspect(params, state, record.rates[k], record.estimates[k])
         arm, shown, weight, memo = pull(params, state, policy_uniforms[k])
         loss = loss_of(env, world, t, shown, draws)
         if not 0.0 <= loss <= 1.0:
@@ -122,15 +125,14 @@ def play_block(
         tally[COST] += cost
         tally[CLEAN] += clean
         tally[SUFFERED] += loss if shown == arm else loss_of(env, world, t, arm, draws)
-        if traced:
-            record.arms[t - 1] = arm
-            record.observed[t - 1] = shown
-            record.losses[t - 1] = loss
-        slot = NONE_DUE
+        slot, due = NONE_DUE, t
         if delay.longest > 0:
-            enqueue(delay, queue, t, shown, loss, weight, memo, draws[-1])
+            due = enqueue(delay, queue, t, shown, loss, weight, memo, draws[-1])
             tally[OUTSTANDING] += 1.0
             slot = due_now(queue, t)
+        if recorded:
+            record.arms[k], record.observed[k], record.due[k] = arm, shown, due
+            record.losses[k], record.weights[k] = loss, weight
         learning = delay.longest == 0 or slot >= 0
         while learning:  # once, or for every observation that is due: so the learning is compiled once
             if slot >= 0:
@@ -147,8 +149,8 @@ def play_block(
             mark += 1
             tally[MARK] = mark
             following = marks[mark] if mark < marks.size else NEVER
-    last = before + policy_uniforms.shape[0]
-    if traced and last == record.arms.size:
-        distribution(params, state, record.p[last])
-        inspect(params, state, record.rates[last], record.estimates[last])
-    return COMPLETE, last, 0.0
+    rounds = policy_uniforms.shape[0]
+    if traced:
+        distribution(params, state, record.p[rounds])
+        inspect(params, state, record.rates[rounds], record.estimates[rounds])
+    return COMPLETE, before + rounds, 0.0

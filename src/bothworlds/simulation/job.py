@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,11 +27,12 @@ from bothworlds.simulation.engine import (
     N_TALLY,
     UNSOLVED,
     Record,
-    cut_record,
     new_record,
     no_record,
+    part_of,
     play_block,
 )
+from bothworlds.simulation.watch import Watch
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
@@ -47,6 +49,8 @@ class Outcome(NamedTuple):
     measured: FloatArray
     distributions: FloatArray
     record: Record | None
+    looks: FloatArray | None = None
+    """Evidence at the checkpoints, where it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ class Job:
     trace: bool
     probabilities: bool
     block: int
+    evidence: bool = False
 
     @property
     def kernel(self) -> tuple[Any, tuple[Any, ...]]:
@@ -78,26 +83,55 @@ class Job:
         distributions = np.full(
             (self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan
         )
-        record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
+        watch = Watch(self.policy, self.environment, self.marks) if self.evidence else None
+        record = self.new_record()
         randoms = self.randoms()
         arguments = self.arguments(measured, distributions, record)
-        for before in range(0, self.horizon, self.block):
+        for before, rounds in self.stretches(arguments, randoms):
             if stop.is_set():
                 break
-            rounds = min(self.block, self.horizon - before)
-            self.fill(arguments, randoms, before, rounds)
+            first = before if self.trace else 0
+            arguments["record"] = part_of(record, first, first + rounds)
             ended, t, loss = play_block.compiled(*arguments.values())
             if ended == BAD_LOSS:
                 if self.environment.can_end and np.isnan(loss):
-                    record = cut_record(record, t - 1)
+                    record = part_of(record, 0, t - 1)
                     break
                 raise InvalidArgumentError(
                     "losses", loss, "in [0, 1]", got=f"{loss} from {self.environment!r} in round {t}"
                 )
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
+            if watch is not None:
+                watch.follow(arguments["record"], arguments["world"], t)
             progress.advance(rounds)
-        return [Outcome(measured, distributions, record if self.trace else None)]
+        looks = None if watch is None else watch.looks
+        return [Outcome(measured, distributions, record if self.trace else None, looks)]
+
+    def new_record(self) -> Record:
+        """Room for all rounds, for those of a block, or for none."""
+        n = self.environment.n_arms
+        return (
+            new_record(self.horizon, n)
+            if self.trace
+            else new_record(self.block * self.evidence, n, inner=False)
+        )
+
+    def stretches(self, arguments: dict[str, Any], randoms: list[Any]) -> Iterator[tuple[int, int]]:
+        """Fill in what rounds need, block by block; for evidence, from checkpoint to checkpoint.
+
+        Yields the number of rounds before, and of these.
+        """
+        uniforms = ("policy_uniforms", "world_uniforms")
+        for before in range(0, self.horizon, self.block):
+            rounds = min(self.block, self.horizon - before)
+            self.fill(arguments, randoms, before, rounds)
+            block = {name: arguments[name] for name in uniforms}
+            ends = self.marks[(self.marks > before) & (self.marks < before + rounds)] if self.evidence else ()
+            for first, stop in pairwise([0, *(int(t) - before for t in ends), rounds]):
+                arguments |= {name: values[first:stop] for name, values in block.items()}
+                arguments["before"] = before + first
+                yield before + first, stop - first
 
     def arguments(self, measured: FloatArray, distributions: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
@@ -229,6 +263,7 @@ def make_jobs(
     distributions: int = 0,
     block: int | None = None,
     threads: int = 1,
+    evidence: bool = False,
 ) -> list[Job | BatchJob]:
     """The work of playing these replications of one policy, something for every thread, compiled.
 
@@ -249,6 +284,7 @@ def make_jobs(
                 trace,
                 k < distributions,
                 rounds,
+                evidence,
             )
             for k, number in enumerate(replications)
         ],
@@ -264,7 +300,8 @@ def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
     """The replications of one policy, many at once where they can be; something for every thread."""
     job = jobs[0]
     world = job.environment
-    simple = not (job.trace or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest)
+    recorded = job.trace or job.evidence
+    simple = not (recorded or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest)
     if not simple or len(jobs) < LANES:
         return list(jobs)
     params = job.policy.resolve(world.n_arms, job.known_horizon)
@@ -287,9 +324,15 @@ def block_of(environment: Environment, block: int | None, policy: Policy, known_
     return block or max(16, min(BLOCK, WORK // touched_arms))
 
 
-def check_pair(policy: Policy, environment: Environment, known_horizon: int | None) -> None:
-    """Refuse a policy that cannot play in the environment, with the horizon it is told."""
+def check_pair(
+    policy: Policy, environment: Environment, known_horizon: int | None, *, evidence: bool = False
+) -> None:
+    """Refuse a policy that cannot play in the environment, with the horizon it is told, or not be watched."""
     policy.resolve(environment.n_arms, known_horizon)
+    if policy.decoupled and evidence:
+        raise InvalidArgumentError(
+            "policy", policy, "one that observes the arm it plays, if evidence is kept"
+        )
     if policy.decoupled and not environment.shows_any_arm:
         raise InvalidArgumentError(
             "policy", policy, "one that observes the arm it plays: Logged data shows no other"
@@ -304,11 +347,12 @@ def check_fit(
     tell_horizon: bool,
     replications: int,
     trace: bool = False,
+    evidence: bool = False,
 ) -> None:
     """Everything that can be refused before the first round is."""
     environment.parameters(horizon)
     for policy in policies:
-        check_pair(policy, environment, horizon if tell_horizon else None)
+        check_pair(policy, environment, horizon if tell_horizon else None, evidence=evidence)
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgumentError(

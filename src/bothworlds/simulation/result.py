@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted
 from bothworlds.environments import Environment
@@ -104,11 +105,7 @@ class Run:
 
         Needs the extra ``plot``: pip install 'bothworlds[plot]'.
         """
-        try:
-            import altair as alt  # noqa: PLC0415 - an optional extra
-        except ImportError as error:
-            raise ImportError("charts need the extra 'plot': pip install 'bothworlds[plot]'") from error
-
+        alt = _check.extra("altair", "plot", "charts")
         scale = alt.Scale(type="log") if log else alt.Undefined
         base = alt.Chart(alt.InlineData(values=self.curves())).encode(
             x=alt.X("round:Q", title="round", scale=scale, axis=alt.Axis(format="~s")),

@@ -24,6 +24,8 @@ class Series(NamedTuple):
     measured: FloatArray
     probabilities: FloatArray | None
     seconds: float
+    looks: FloatArray | None = None
+    """Replications × checkpoints × the numbers of a look at the evidence, where it was asked for."""
 
 
 def play_series(
@@ -36,6 +38,7 @@ def play_series(
     marks: IntArray,
     tell_horizon: bool = True,
     probabilities: bool = False,
+    evidence: bool = False,
     stop: threading.Event | None = None,
 ) -> Series:
     """Play replications one after the other, bit by bit those of :func:`simulate`.
@@ -48,6 +51,8 @@ def play_series(
         The checkpoints.
     probabilities:
         Keep the distributions at the checkpoints of the first of these replications.
+    evidence:
+        Look, at the checkpoints, at what could be concluded from what was played.
     stop:
         An event that ends the work within a block, by ``concurrent.futures.CancelledError``.
 
@@ -59,9 +64,9 @@ def play_series(
     """
     stop = stop or threading.Event()
     how: dict[str, Any] = {"horizon": horizon, "tell_horizon": tell_horizon}
-    check_fit([policy], environment, replications=len(replications), **how)
+    check_fit([policy], environment, replications=len(replications), evidence=evidence, **how)
     how |= {"seed": seed, "replications": replications, "marks": marks, "distributions": int(probabilities)}
-    jobs = make_jobs(policy, environment, **how)
+    jobs = make_jobs(policy, environment, evidence=evidence, **how)
     silent = Progress("", 0.0, enabled=False)
     began = time.thread_time()
     outcomes = []
@@ -71,7 +76,8 @@ def play_series(
             raise CancelledError
     seconds = time.thread_time() - began
     measured = np.array([outcome.measured for outcome in outcomes])
-    return Series(measured, outcomes[0].distributions if probabilities else None, seconds)
+    looks = np.array([outcome.looks for outcome in outcomes]) if evidence else None
+    return Series(measured, outcomes[0].distributions if probabilities else None, seconds, looks)
 
 
 def kernels_of(policy: Policy, environment: Environment, horizon: int) -> tuple[tuple[Any, ...], bool]:

@@ -14,7 +14,7 @@ from toml import study
 
 FTRL = {"kind": "ftrl", "regularizer": "tsallis", "beta": 0.3, "constants": "light"}
 BASE = {"kind": "bernoulli", "n_arms": 4, "gap": 0.2}
-TOP = "title, description, horizon, replications, seed, checkpoints, record, tell_horizon, modules, policy, environment"
+TOP = "title, description, horizon, replications, seed, checkpoints, record, evidence, tell_horizon, modules, policy, environment"
 TAKES = "ftrl takes: regularizer, constants, log_barrier, theta, alpha, rates, estimator, predictions"
 REGULARIZERS = "Known: centered-tsallis, hybrid, log-barrier, shannon, tsallis"
 

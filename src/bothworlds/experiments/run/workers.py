@@ -30,7 +30,7 @@ from typing import Any
 from bothworlds import _check
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, WorkerError
-from bothworlds.experiments.experiment import Cell, Experiment
+from bothworlds.experiments.experiment import EVIDENCE, Cell, Experiment
 from bothworlds.experiments.plan import Batch
 from bothworlds.experiments.store import chunk, provenance
 from bothworlds.experiments.store.provenance import differences
@@ -100,9 +100,14 @@ def play_task(task: Task, stop: threading.Event | None = None) -> bytes:
             marks=marks,
             tell_horizon=experiment.tell_horizon,
             probabilities=first,
+            evidence=EVIDENCE in experiment.record,
             stop=stop,
         )
-        played.append(chunk.PlayedBatch(batch, marks, series.measured, series.probabilities, series.seconds))
+        played.append(
+            chunk.PlayedBatch(
+                batch, marks, series.measured, series.probabilities, series.seconds, series.looks
+            )
+        )
     return chunk.encode(task.number, task.fingerprint, played, provenance.host())
 
 

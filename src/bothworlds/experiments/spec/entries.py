@@ -353,7 +353,12 @@ def _numbered(entry: Entry, taken: dict[str, BuiltEntry]) -> Entry:
 
 
 def check_combinations(
-    report: MistakeReport, made: dict[str, list[BuiltEntry]], horizons: Sequence[int], *, tell_horizon: bool
+    report: MistakeReport,
+    made: dict[str, list[BuiltEntry]],
+    horizons: Sequence[int],
+    *,
+    tell_horizon: bool,
+    evidence: bool,
 ) -> None:
     """Try every environment with every horizon, and every policy with both; report what does not fit."""
     refused: set[tuple[int, int]] = set()
@@ -365,7 +370,7 @@ def check_combinations(
                 refused.add((i, horizon))
                 what = f"cannot be played for horizon {horizon}: {in_words(error)}"
                 report.add(("environment", world.table), f"{world.entry.label!r} {what}")
-    for player, world, horizon, misfit in _misfits(made, horizons, refused, tell_horizon):
+    for player, world, horizon, misfit in _misfits(made, horizons, refused, tell_horizon, evidence):
         where = spell_location(("environment", world.table))
         against = f"in {world.entry.label!r} ({where}) with horizon {horizon}"
         report.add(
@@ -378,6 +383,7 @@ def _misfits(
     horizons: Sequence[int],
     refused: set[tuple[int, int]],
     tell_horizon: bool,
+    evidence: bool,
 ) -> Iterator[tuple[BuiltEntry, BuiltEntry, int, Exception]]:
     """The first misfit of every policy table with every environment table."""
     for player in made["policy"]:
@@ -397,7 +403,7 @@ def _misfits(
                     continue
                 tried.add(key)
                 try:
-                    check_pair(player.built, world.built, known_horizon)
+                    check_pair(player.built, world.built, known_horizon, evidence=evidence)
                 except Exception as error:  # as above
                     reported.add(world.table)
                     yield player, world, horizon, error

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from bothworlds._words import byte_size, counted, duration
 from bothworlds.errors import Mistake, SpecError
-from bothworlds.experiments.experiment import CHECKPOINTS, Experiment
+from bothworlds.experiments.experiment import CHECKPOINTS, EVIDENCE, Experiment
 from bothworlds.experiments.modules import GROUPS, PREFIX, Module, load_module, load_plugins
 from bothworlds.experiments.spec.entries import (
     LIMIT,
@@ -73,9 +73,16 @@ def parse(text: str, source: str = "the experiment", folder: str | PathLike[str]
         made = {family: build_entries(report, family, tables[family], files) for family in TABLES}
         for family in TABLES:
             try_settings(report, family, unsound[family])
-        check_combinations(report, made, horizons, tell_horizon=head.get("tell_horizon", True))
+        check_combinations(
+            report,
+            made,
+            horizons,
+            tell_horizon=head.get("tell_horizon", True),
+            evidence=head.get("evidence", False),
+        )
     report.close()
     rounds = head.get("checkpoints")
+    record = [name for name in RECORDS if name == "regret" or name in head.get("record", RECORDS)]
     return Experiment(
         title=head.get("title") or Path(source).stem,
         description=head.get("description", ""),
@@ -83,7 +90,7 @@ def parse(text: str, source: str = "the experiment", folder: str | PathLike[str]
         replications=head["replications"],
         seed=head.get("seed", 0),
         checkpoints=tuple(rounds) if isinstance(rounds, list) else rounds,
-        record=tuple(name for name in RECORDS if name == "regret" or name in head.get("record", RECORDS)),
+        record=(*record, EVIDENCE) if head.get("evidence") else tuple(record),
         tell_horizon=head.get("tell_horizon", True),
         policies=tuple(item.entry for item in made["policy"]),
         environments=tuple(item.entry for item in made["environment"]),

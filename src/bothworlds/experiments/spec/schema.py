@@ -170,6 +170,11 @@ class TopLevel(BaseModel):
         description="What is kept: regret always; probabilities are the distribution over arms in the first "
         "replication of every cell.",
     )
+    evidence: bool = Field(
+        False,
+        description="Whether to look, at every checkpoint, at what could be concluded from what was played: "
+        "which arms are ruled out, whether that is right, how wide intervals are, drift alarms.",
+    )
     tell_horizon: bool = Field(True, description="Whether policies are told the horizon.")
     modules: list[str] = Field(
         [], description="Python files with policies and environments of your own, relative to this file."

@@ -16,6 +16,7 @@ seed = 1                  # the same seed gives the same numbers, to the bit, on
 # What may be left out, with its default:
 # checkpoints = 100                       # results are kept at so many rounds, on a log scale; or [10, 1_000]
 # record = ["regret", "probabilities"]    # probabilities: those of the arms, in the first replication
+# evidence = false                        # true: look at what could be concluded at every checkpoint
 # tell_horizon = true                     # false: policies play without knowing how long the run is
 # modules = []                            # Python files with policies and worlds of your own
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.experiments.plan import Batch
+from bothworlds.inference.looks import Look
 from bothworlds.simulation.engine import CLEAN_REGRET, LOSS, REGRET
 
 KEY = b"bothworlds"
@@ -29,6 +30,8 @@ SCHEMA = pa.schema(
         pa.field("p", pa.list_(pa.field("element", pa.float32(), nullable=False))),  # replication 0 only
     ]
 )
+LOOKED = pa.schema([*SCHEMA, *(pa.field(name, pa.float64()) for name in Look._fields)])
+"""The columns of a study that asks for evidence; null: not known."""
 
 
 class PlayedBatch(NamedTuple):
@@ -39,6 +42,7 @@ class PlayedBatch(NamedTuple):
     measured: FloatArray
     probabilities: FloatArray | None  # of replication 0
     seconds: float
+    looks: FloatArray | None = None  # replications × checkpoints × columns of a look at the evidence
 
 
 class ChunkInfo(NamedTuple):
@@ -67,7 +71,7 @@ def encode(chunk: int, fingerprint: str, played: Sequence[PlayedBatch], host: st
     sink = io.BytesIO()
     with pq.ParquetWriter(
         sink,
-        SCHEMA,
+        table.schema,
         compression="zstd",
         use_dictionary=["cell", "replication", "round", "regret", "loss"],
         write_statistics=["cell"],
@@ -93,7 +97,11 @@ def _table(played: PlayedBatch) -> pa.Table:
         pa.array(played.measured[..., LOSS].reshape(rows)),
         _lists(played.probabilities, rows),
     ]
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
+    if played.looks is None:
+        return pa.Table.from_arrays(columns, schema=SCHEMA)
+    looked = played.looks.reshape(rows, -1).T
+    columns += [pa.array(np.ascontiguousarray(column), from_pandas=True) for column in looked]
+    return pa.Table.from_arrays(columns, schema=LOOKED)
 
 
 def _lists(probabilities: FloatArray | None, rows: int) -> pa.Array:
@@ -120,7 +128,7 @@ def read_info(source: Path | bytes) -> ChunkInfo:
     """The metadata of a chunk, without reading its rows; ValueError if it is not one."""
     try:
         found = pq.read_metadata(source if isinstance(source, Path) else io.BytesIO(source))
-        if found.schema.to_arrow_schema() != SCHEMA:
+        if found.schema.to_arrow_schema() not in (SCHEMA, LOOKED):
             raise ValueError("it has other columns")
         data = json.loads(found.metadata[KEY])
         batches = tuple((Batch(*(int(n) for n in batch[:3])), float(batch[3])) for batch in data["jobs"])
@@ -131,4 +139,4 @@ def read_info(source: Path | bytes) -> ChunkInfo:
 
 def read_rows(path: Path) -> Any:
     """All rows, as an Arrow table."""
-    return pq.read_table(path, schema=SCHEMA)
+    return pq.read_table(path)

@@ -456,10 +456,8 @@ class TsallisINFOracle(Alias, name="tsallis-inf-oracle"):
 
     Parameters
     ----------
-    gaps:
-        Δ_i in [0, 1], one per arm, at least one of them 0.
-    alpha:
-        α in [0, 1].
+    gaps, alpha:
+        As in ``GapTunedRates``.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bothworlds._jit import FloatArray
+from bothworlds.inference.looks import Look
 from bothworlds.report.folder import Results, Runs
 from bothworlds.report.numbers.statistics import (
     UNKNOWN_GROWTH,
@@ -240,6 +241,77 @@ def _side_by_side(results: Results, group: pd.DataFrame) -> tuple[FloatArray, An
             regret[row, runs.replications] = runs.regret[:, -1]
             present[row, runs.replications] = True
     return regret, present
+
+
+# --- evidence ----------------------------------------------------------------------------------------------
+
+WORLDS = {"stationary": "", "any": "any_"}  # what is assumed, and how columns of a look begin
+EVIDENCE_COLUMNS = (
+    *("decided", "median_round", "regret_then", "wrong", "coverage", "width", "drift", "regret"),
+)
+
+
+def evidence(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """What could be known: two rows per cell, for a stationary world and, with probabilities, for any."""
+    rows = []
+    best = {row["cell"]: row["optimal"] for row in cells.to_dict("records")}
+    for key, runs in _present(results, cells):
+        for world, prefix in WORLDS.items():
+            column = _look_columns(runs, prefix)
+            if np.isnan(column["standing"]).all():
+                continue  # no probabilities
+            decided = _decided(column["standing"], best[key["cell"]])
+            first, ever = decided.argmax(axis=1), decided[:, -1]
+            known = np.where(ever, runs.rounds[first], np.inf)
+            middle = float(np.median(known))
+            then = runs.regret[np.arange(first.size), first][ever]
+            rows.append(
+                key
+                | {
+                    "world": world,
+                    "decided": float(ever.mean()),
+                    "median_round": middle if np.isfinite(middle) else np.nan,
+                    "regret_then": float(np.median(then)) if then.size else np.nan,
+                    "wrong": _ever(column["wrong"]),
+                    "coverage": 1.0 - _ever(column["missed"]),
+                    "width": float(column["width"][:, -1].mean()),
+                    "drift": float(_look_columns(runs, "")["drift"][:, -1].mean()),
+                    "regret": float(runs.regret[:, -1].mean()),
+                    "replications": runs.replications.size,
+                }
+            )
+    return pd.DataFrame(rows, columns=[*CELL_KEYS, "world", *EVIDENCE_COLUMNS, "replications"])
+
+
+def certainty(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """The share of replications that are decided in a stationary world, at every checkpoint."""
+    best = {row["cell"]: row["optimal"] for row in cells.to_dict("records")}
+    return _stack(
+        [
+            key
+            | {
+                "round": runs.rounds,
+                "decided": _decided(_look_columns(runs, "")["standing"], best[key["cell"]]).mean(axis=0),
+            }
+            for key, runs in _present(results, cells)
+        ]
+    )
+
+
+def _look_columns(runs: Runs, prefix: str) -> dict[str, FloatArray]:
+    assert runs.looks is not None
+    found = dict(zip(Look._fields, np.moveaxis(runs.looks, -1, 0), strict=True))
+    return found | {name: found[f"{prefix}{name}"] for name in ("standing", "wrong", "missed", "width")}
+
+
+def _decided(standing: FloatArray, optimal: Any) -> Any:
+    """Up to which checkpoints there was a look at which no more arms were left than are the best."""
+    return np.logical_or.accumulate(standing <= (1 if pd.isna(optimal) else int(optimal)), axis=1)
+
+
+def _ever(flags: FloatArray) -> float:
+    """The share of replications in which it ever was; NaN where nobody knows."""
+    return float(np.fmax.reduce(flags, axis=1).mean())
 
 
 def timing(results: Results, cells: pd.DataFrame) -> pd.DataFrame:

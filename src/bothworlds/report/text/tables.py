@@ -89,6 +89,17 @@ def format_p_value(value: float) -> str:
     return "< 0.001" if value < 0.001 else format_number(value, 2)
 
 
+def format_percent(share: float) -> str:
+    """A share of runs.
+
+    Examples
+    --------
+    >>> format_percent(0.975), format_percent(0.0), format_percent(float("nan"))
+    ('97.5%', '0%', '–')
+    """
+    return MISSING if math.isnan(share) else f"{100.0 * share:.3g}%"
+
+
 # --- tables -----------------------------------------------------------------------------------------------
 
 LOG_ENDED = "log ended"
@@ -181,6 +192,18 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         ("worst environment", False, lambda row: row["worst_environment"]),
         ("environments", True, lambda row: f"{row['environments']}"),
     ),
+    "evidence": (
+        *CELL_COLUMNS,
+        ("assumed world", False, lambda row: row["world"]),
+        ("decided", True, lambda row: format_percent(row["decided"])),
+        ("median round", True, lambda row: format_number(row["median_round"])),
+        ("regret then", True, lambda row: format_number(row["regret_then"])),
+        ("wrong", True, lambda row: format_percent(row["wrong"])),
+        ("coverage", True, lambda row: format_percent(row["coverage"])),
+        ("width", True, lambda row: format_number(row["width"])),
+        ("drift alarm", True, lambda row: format_percent(row["drift"])),
+        ("final regret", True, lambda row: format_number(row["regret"])),
+    ),
     "timing": (
         *CELL_COLUMNS,
         ("arms", True, lambda row: f"{row['n_arms']}"),
@@ -197,6 +220,7 @@ TITLES = {
     "scaling": "Growth of final regret with the horizon",
     "pairs": "Policies two by two, on common random numbers",
     "scores": "Scores",
+    "evidence": "What could be known, at 5%",
     "timing": "Time in kernels",
     "cells": "Cells",
 }
