@@ -41,7 +41,7 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
 
 test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs, tests, examples (about 12 minutes)
-	@$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync=target lint pages browser
+	@$(MAKE) --no-print-directory --jobs $(JOBS) lint pages browser
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md docs src  # a page in one process
 
