@@ -14,14 +14,15 @@ LAWS = ("fixed", "geometric", "heavy")
 
 
 class DelayParameters(NamedTuple):
-    """The law of the delay (a number of ``LAWS``), its mean, and the longest that occurs."""
+    """The law of the delay (a number of ``LAWS``), its mean, the longest that occurs; how much gets lost."""
 
     law: int
     mean: float
     longest: int
+    lost: float
 
 
-AT_ONCE = DelayParameters(FIXED, 0.0, 0)
+AT_ONCE = DelayParameters(FIXED, 0.0, 0, 0.0)
 
 
 @kernel
@@ -67,10 +68,12 @@ def enqueue(
     memo: float,
     uniform: float,
 ) -> None:
-    """Let the observation of round t wait, behind others that are due in the same round."""
+    """Let the observation of round t wait, behind others that are due in the same round; or get lost."""
+    if uniform < delay.lost:
+        return
     n = queue.first.size
     slot = t % n
-    due = (t + sample_delay(delay, uniform)) % n
+    due = (t + sample_delay(delay, (uniform - delay.lost) / (1.0 - delay.lost))) % n
     observation = queue.observations[slot]
     observation[0], observation[1], observation[2], observation[3] = arm, loss, weight, memo
     queue.following[slot] = -1.0
