@@ -61,7 +61,7 @@ def play(policy, uniforms, losses, delays, read=lambda bandit: None):
 )
 def test_plays_the_published_pseudocode(law, skipping, weight):
     rng = np.random.default_rng(3)
-    rounds, n = 30, 3
+    rounds, n = 24, 3
     uniforms, losses = rng.random(rounds), rng.random((rounds, n))
     delays = some_delays(law, rounds, rng)
     expected, arms = delayed.zimmert_seldin(uniforms, losses, delays, weight, skipping)

@@ -29,7 +29,7 @@ def play(cost, uniforms, losses, delays):
 def test_plays_the_published_pseudocode(monkeypatch, cost, late):
     monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
     rng = np.random.default_rng(3)
-    rounds, n = 60, 4
+    rounds, n = 40, 3
     uniforms, losses = rng.random(rounds), rng.random((rounds, n))
     delays = rng.integers(0, 12, rounds).tolist() if late else [0] * rounds
     expected, arms = delayed.tsallis_switch(uniforms, losses, delays, cost)

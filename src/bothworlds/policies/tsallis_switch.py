@@ -80,12 +80,10 @@ class TsallisSwitch(Policy, name="tsallis-switch"):
     Examples
     --------
     >>> import bothworlds as bw
-    >>> world = bw.environments.SwitchingCost(bw.environments.Bernoulli(n_arms=4, gap=0.3), cost=2.0)
-    >>> policies = [bw.TsallisSwitch(2.0), bw.TsallisINF()]
-    >>> run = bw.simulate(policies, world, horizon=5000, replications=8, seed=1)
-    >>> blocks, plain = run.regret[:, :, -1].mean(axis=1)
-    >>> bool(blocks < 0.5 * plain)
-    True
+    >>> bandit = bw.Bandit(["blue", "green"], bw.TsallisSwitch(cost=2.0), seed=7)
+    >>> pulls = [bandit.pull() for _ in range(6)]
+    >>> [round(pull.probability, 2) for pull in pulls]     # blocks of 3, 3, 4, …
+    [0.5, 1.0, 1.0, 0.5, 1.0, 1.0]
 
     References
     ----------
