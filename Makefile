@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament evidence clean
+.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay evidence clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,10 @@ compare: $(VENV)/dev.stamp ## every policy in four worlds (the table in the docs
 
 tournament: $(VENV)/dev.stamp ## the policies that could be the default, in 66 worlds (about forty minutes; writes docs/tournament.md)
 	$(BIN)/python benchmarks/tournament.py --out docs/tournament.md
+
+delay: $(VENV)/dev.stamp ## late feedback and switching costs (the tables in docs/delay.md; some minutes)
+	$(BIN)/python benchmarks/delay.py
+	$(BIN)/python benchmarks/switching.py
 
 evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certainty (the tables in docs/evidence.md; ten minutes)
 	$(BIN)/python benchmarks/evidence.py

@@ -58,6 +58,8 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "deterministic-killer": E.DeterministicKiller(n_arms=4),
     "loss-table": E.LossTable(np.random.default_rng(1).random((HORIZON, 4)) * [0.8, 1.0, 1.0, 1.0]),
     "logged": E.Logged(LOG["actions"], LOG["rewards"], LOG["propensities"]),
+    "alternating": E.Alternating(n_arms=4, period=200),
+    "switching-cost": E.SwitchingCost(BASE, cost=0.1),
     "delayed": E.Delayed(BASE, 100, law="geometric"),
 }
 

@@ -21,6 +21,16 @@ def bernoulli(means, rounds, seed=0):
     return (np.random.default_rng(seed).random((rounds, len(means))) < np.asarray(means)).astype(float)
 
 
+class Given:
+    """A random stream of a bandit that gives one number."""
+
+    def __init__(self, uniform):
+        self.uniform = uniform
+
+    def random(self, out):
+        out[:] = self.uniform
+
+
 class Player:
     """A policy in play: ``p`` is in force, ``act`` draws, ``update`` learns."""
 

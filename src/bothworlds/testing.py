@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds import _jit, policies, rng
-from bothworlds._jit import FloatArray
+from bothworlds._jit import FloatArray, copy_state
 from bothworlds.bandit import Bandit
 from bothworlds.environments import Environment
 from bothworlds.environments.base import watches
@@ -192,7 +192,13 @@ def policy_draws_from_its_distribution(case: PolicyCase) -> None:
             update_once(params, state, shown, float(_losses(random, n, True)[shown]), weight, memo)
         read_distribution(params, state, p)
         uniforms = random.random((count, policy.draws))
-        drawn = np.array([pull_once(params, state, row, 0)[:2] for row in uniforms])
+        counts_draws = type(params) in before_draw.implementations  # then each is the first
+        before = copy.deepcopy(state)
+        drawn = np.empty((count, 2), np.int64)
+        for i in range(count):
+            drawn[i] = pull_once(params, state, uniforms[i], 0)[:2]
+            if counts_draws:
+                copy_state(before, state)
         weights = np.array([weight_of(params, state, arm) for arm in range(n)])
         for arms, expected in ((drawn[:, 0], p), (drawn[:, 1], weights)):
             if np.isnan(expected).any():

@@ -168,7 +168,8 @@ def test_environments_by_name():
     ):
         en.get("bernouli")
     with pytest.raises(
-        UnknownNameError, match=r"no environment is called 7.*Known: bernoulli, beta, change-points"
+        UnknownNameError,
+        match=r"no environment is called 7.*Known: alternating, bernoulli, beta, change-points",
     ):
         en.get(7)
     assert all(getattr(en, kind.__name__) is kind for kind in en.REGISTRY.values())

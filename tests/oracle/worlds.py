@@ -122,6 +122,17 @@ def switching(n_arms, gap, period=None):
     return world
 
 
+def alternating(n_arms, block, offset, other):
+    def world(horizon, uniforms, p):
+        means = np.full((horizon, n_arms), other)
+        for t in range(horizon):
+            odd = math.floor((t + offset) / block) % 2 == 1
+            means[t, :2] = (0, 1) if odd else (1, 0)
+        return Rows((uniforms[:, :1] < means).astype(float), means, means)
+
+    return world
+
+
 def drifting(n_arms, period, level=0.5, amplitude=0.4):
     def world(horizon, uniforms, p):
         t, i = np.arange(1, horizon + 1)[:, None], np.arange(n_arms)

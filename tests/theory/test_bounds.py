@@ -45,6 +45,8 @@ OTHERS = [
     bw.SAO(delta=0.01),
     bw.BARBAR("theory"),
     bw.EliminationRace(),
+    bw.DelayedTsallisINF(),
+    bw.TsallisSwitch(),
 ]
 
 
@@ -121,6 +123,36 @@ def test_explicit_bounds_by_hand(policy, adversarial, self_bounding):
             assert got.explicit
             assert got.value == pytest.approx(wanted, rel=1e-12)
     assert found.value == pytest.approx(min(x for x in (adversarial, self_bounding) if x is not None))
+
+
+def test_late_feedback_by_hand():
+    delay = 50.0 * T
+    late = math.sqrt(delay * math.log(K))
+    for policy, wanted in (
+        (bw.DelayedTsallisINF(False, weight=1.0), math.sqrt(8) * late),
+        (bw.DelayedTsallisINF(False, weight=0.3), math.sqrt(8) * late * (0.3 + 1 / 0.3) / 2),
+        (bw.DelayedTsallisINF(weight=1.0), 10 * late),
+    ):
+        found = bound(policy, delay=delay)
+        assert found.self_bounding is None
+        assert found.value == pytest.approx(4 * math.sqrt(K * T) + wanted)
+        assert bound(policy).all == bound(bw.TsallisINF()).all
+    with pytest.raises(InvalidArgumentError, match=r"theorem covers, .*skipping=False, weight > 0"):
+        bound(bw.DelayedTsallisINF(), delay=1.0)
+    with pytest.raises(
+        InvalidArgumentError, match=r"delay must be 0 for TsallisINF\(\), got 1.0; .*late feed"
+    ):
+        bound(bw.TsallisINF(), delay=1.0)
+    with pytest.raises(InvalidArgumentError, match=r"delay must be a finite number at least 0, got -1.0"):
+        bound(bw.DelayedTsallisINF(), delay=-1.0)
+
+
+def test_switching_costs_by_hand():
+    found = bound(bw.TsallisSwitch(2.0))
+    assert found.adversarial.value == pytest.approx((2 * K) ** (1 / 3) * T ** (2 / 3) + math.sqrt(K * T))
+    per_gap = (2 * K) ** (2 / 3) * T ** (1 / 3) + math.log(T)
+    assert found.self_bounding.value == pytest.approx(per_gap * CLASSIC)
+    assert bound(bw.TsallisSwitch(), SEVERAL).self_bounding is None
 
 
 def test_o_bounds_have_no_value_that_holds():

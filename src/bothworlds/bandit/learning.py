@@ -11,7 +11,7 @@ from bothworlds._words import counted
 from bothworlds.bandit.feedback import Range
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.inference.log import ACTION, COUNT, PROPENSITY, REWARD, Log
-from bothworlds.policies.base import Policy, before_draw, learn, memo_of, step, weighs
+from bothworlds.policies.base import Policy, after_draw, before_draw, learn, memo_of, step, weighs
 from bothworlds.rng import from_dict, to_dict
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.statefile import copy_state
@@ -28,6 +28,7 @@ def learn_rows(
     for i in range(arms.size):
         before_draw(params, state, 0, uniforms[i, :0])  # all arms are awake
         memo = memo_of(params, state, arms[i], uniforms[i])
+        after_draw(params, state, arms[i])
         learn(params, state, arms[i], losses[i], weights[i], memo)
         if step(params, state) == FAILED:
             return i

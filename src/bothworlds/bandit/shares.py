@@ -52,6 +52,9 @@ class Shares(NamedTuple):
         if policy.decoupled:
             wanted = "one that shows the arm it plays, where there are shares"
             raise InvalidArgumentError("policy", policy, wanted, fix="leave out floor and fixed")
+        if policy.switching:
+            wanted = "one that draws an arm in every round, where there are shares"
+            raise InvalidArgumentError("policy", policy, wanted, fix="leave out floor and fixed")
         free = tuple(i for i in range(len(arms)) if i not in shares)
         if not free:
             raise InvalidArgumentError("fixed", fixed, "given for some arms", fix="leave one to the policy")

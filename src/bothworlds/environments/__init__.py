@@ -6,6 +6,7 @@ from typing import Any
 
 from bothworlds import _check, _value
 from bothworlds._value import from_table, to_table
+from bothworlds.environments.alternating import Alternating as Alternating
 from bothworlds.environments.base import Environment as Environment
 from bothworlds.environments.bernoulli import Bernoulli as Bernoulli
 from bothworlds.environments.beta import Beta as Beta
@@ -28,6 +29,7 @@ from bothworlds.environments.stochastically_constrained import (
     StochasticallyConstrained as StochasticallyConstrained,
 )
 from bothworlds.environments.switching import Switching as Switching
+from bothworlds.environments.switching_cost import SwitchingCost as SwitchingCost
 from bothworlds.environments.threshold_adversary import ThresholdAdversary as ThresholdAdversary
 from bothworlds.environments.truncated_normal import TruncatedNormal as TruncatedNormal
 from bothworlds.errors import PartError, StateError

@@ -11,17 +11,19 @@ from bothworlds._jit import FloatArray, kernel
 
 FIXED, GEOMETRIC, HEAVY = range(3)
 LAWS = ("fixed", "geometric", "heavy")
+NEVER = 2**62  # the round in which lost feedback is due
 
 
 class DelayParameters(NamedTuple):
-    """The law of the delay (a number of ``LAWS``), its mean, and the longest that occurs."""
+    """The law of the delay (a number of ``LAWS``), its mean, the longest that occurs; how much gets lost."""
 
     law: int
     mean: float
     longest: int
+    lost: float
 
 
-AT_ONCE = DelayParameters(FIXED, 0.0, 0)
+AT_ONCE = DelayParameters(FIXED, 0.0, 0, 0.0)
 
 
 @kernel
@@ -67,10 +69,12 @@ def enqueue(
     memo: float,
     uniform: float,
 ) -> int:
-    """Let the observation of round t wait, behind others due in the same round; return that round."""
+    """Let the observation of round t wait, behind others due in the same round; return it, NEVER if lost."""
+    if uniform < delay.lost:
+        return NEVER
     n = queue.first.size
     slot = t % n
-    due_round = t + sample_delay(delay, uniform)
+    due_round = t + sample_delay(delay, (uniform - delay.lost) / (1.0 - delay.lost))
     due = due_round % n
     observation = queue.observations[slot]
     observation[0], observation[1], observation[2], observation[3] = arm, loss, weight, memo

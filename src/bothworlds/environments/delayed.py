@@ -24,7 +24,8 @@ class Delayed(Environment, name="delayed"):
     * ``"geometric"``: P(d = n) = (1−q)q^n with that mean;
     * ``"heavy"``: d = ⌊X⌋ with P(X > x) = (1 + x/mean)^{−2}: a Pareto tail with infinite variance.
 
-    Delays beyond ``longest`` are cut there. Feedback that has not arrived at the end is lost.
+    Delays beyond ``longest`` are cut there. Feedback that has not arrived at the end is lost, and so is, by
+    chance, a share of it that never comes.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ class Delayed(Environment, name="delayed"):
         One of the above.
     longest:
         Bounds the memory of a run: so many pulls are kept at most.
+    lost:
+        The probability with which feedback never comes, in [0, 1).
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Delayed(Environment, name="delayed"):
     _: KW_ONLY
     law: Literal["fixed", "geometric", "heavy"] = "fixed"
     longest: int = 100_000
+    lost: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Environment) or isinstance(self.base, Delayed):
@@ -57,6 +61,7 @@ class Delayed(Environment, name="delayed"):
         _check.one_of("law", self.law, LAWS)
         _check.integer("longest", self.longest, at_least=0)
         _check.number("mean", self.mean, at_least=0.0, at_most=self.longest)
+        _check.number("lost", self.lost, at_least=0.0, below=1.0)
         if self.law == "fixed" and self.mean != int(self.mean):
             raise InvalidArgumentError("mean", self.mean, "a whole number for law='fixed'")
         object.__setattr__(self, "regret_kind", self.base.regret_kind)
@@ -96,4 +101,6 @@ class Delayed(Environment, name="delayed"):
     def delay(self, horizon: int) -> DelayParameters:
         """The delay in numbers."""
         longest = int(self.mean) if self.law == "fixed" else min(self.longest, horizon)
-        return DelayParameters(LAWS.index(self.law), float(self.mean), longest)
+        if self.lost > 0.0:
+            longest = max(longest, 1)  # there is a queue, if only for what never comes
+        return DelayParameters(LAWS.index(self.law), float(self.mean), longest, float(self.lost))

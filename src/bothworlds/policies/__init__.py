@@ -11,6 +11,7 @@ from bothworlds.policies.barbar import BARBAR as BARBAR
 from bothworlds.policies.base import Policy as Policy
 from bothworlds.policies.decoupled import Avner as Avner
 from bothworlds.policies.decoupled import DecoupledTsallisINF as DecoupledTsallisINF
+from bothworlds.policies.delayed_tsallis_inf import DelayedTsallisINF as DelayedTsallisINF
 from bothworlds.policies.discounted_thompson import DiscountedThompson as DiscountedThompson
 from bothworlds.policies.elimination_race import EliminationRace as EliminationRace
 from bothworlds.policies.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
@@ -36,6 +37,7 @@ from bothworlds.policies.restarting import Restarting as Restarting
 from bothworlds.policies.sao import SAO as SAO
 from bothworlds.policies.sliding_window_thompson import SlidingWindowThompson as SlidingWindowThompson
 from bothworlds.policies.thompson import Thompson as Thompson
+from bothworlds.policies.tsallis_switch import TsallisSwitch as TsallisSwitch
 from bothworlds.policies.ucb1 import UCB1 as UCB1
 from bothworlds.policies.uniform import Uniform as Uniform
 from bothworlds.policies.watched.watched import Watched as Watched

@@ -11,6 +11,7 @@ A round, as ``Bandit``, ``simulate``, ``replay`` and ``theory`` play it::
     shown  = observe(params, state, arm, uniforms)    whose loss is shown: that arm, unless decoupled
     weight = weight_of(params, state, shown)          the probability with which it was to be shown
     memo   = memo_of(params, state, shown, uniforms)  what the policy wants back with the loss
+    after_draw(params, state, arm)                    for policies that play in blocks
     …                                                 now, later, or never
     learn(params, state, shown, loss, weight, memo)   once for each observation of the round
     step(params, state)                               the round has ended: rates, distribution
@@ -57,6 +58,9 @@ class Policy(Value, ABC):
 
     decoupled: ClassVar[bool] = False
     """Does a pull show the loss of another arm than the one it plays?"""
+
+    switching: ClassVar[bool] = False
+    """Is it made for problems in which changing arms costs? Then it plays an arm for a while, in blocks."""
 
     fixed_arms: ClassVar[str | None] = "nobody has said what it is to learn of arms that were asleep"
     """Why its arms cannot sleep, arrive or retire; None if they can."""
@@ -156,11 +160,16 @@ def weighs(params: Any) -> bool:
 
 @generic(inline=True)
 def before_draw(params: Any, state: Any, outstanding: int, awake: FloatArray) -> None:
-    """Take note of what is known before a draw: the only kernel that may change a policy without feedback.
+    """Take note of what is known before a draw, which may change a policy without feedback.
 
     ``outstanding`` is the number of pulls whose feedback has not come; ``awake`` holds 1 for arms that can
     be played and 0 for others, or nothing where all can.
     """
+
+
+@generic(inline=True)
+def after_draw(params: Any, state: Any, arm: int) -> None:
+    """Take note of the arm that is played. The distribution stays that of the draw until ``before_draw``."""
 
 
 @generic
@@ -321,7 +330,9 @@ def pull(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float
     """The arm that is played, the arm that is shown, the weight of that, and the memo."""
     arm = act(params, state, uniforms)
     shown = observe(params, state, arm, uniforms)
-    return arm, shown, weight_of(params, state, shown), memo_of(params, state, shown, uniforms)
+    weight, memo = weight_of(params, state, shown), memo_of(params, state, shown, uniforms)
+    after_draw(params, state, arm)
+    return arm, shown, weight, memo
 
 
 @kernel(inline=True)
@@ -431,7 +442,9 @@ def show_once(
     Plain Python: it is called now and then, and does little.
     """
     before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
-    return float(weight_of(params, state, arm)), float(memo_of(params, state, arm, uniforms))
+    weight, memo = float(weight_of(params, state, arm)), float(memo_of(params, state, arm, uniforms))
+    after_draw(params, state, arm)
+    return weight, memo
 
 
 @entry
@@ -441,7 +454,9 @@ def pull_among(
     """One draw among the arms that are awake: the arm, its probability, and the memo."""
     before_draw(params, state, outstanding, awake)
     arm, probability = act_among(params, state, uniforms, awake, p)
-    return int(arm), float(probability), float(memo_of(params, state, arm, uniforms))
+    memo = float(memo_of(params, state, arm, uniforms))
+    after_draw(params, state, arm)
+    return int(arm), float(probability), memo
 
 
 @entry

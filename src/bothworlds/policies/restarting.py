@@ -13,6 +13,7 @@ from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import (
     Policy,
     act,
+    after_draw,
     before_draw,
     distribution,
     grow,
@@ -98,7 +99,7 @@ class Restarting(Policy, name="restarting"):
         if self.policy.marks_memos:
             raise InvalidArgumentError("policy", self.policy, "a policy that is not a wrapper itself")
         object.__setattr__(self, "every", _check.integer("every", self.every, at_least=1))
-        for name in ("draws", "decoupled", "fixed_arms"):
+        for name in ("draws", "decoupled", "switching", "fixed_arms"):
             object.__setattr__(self, name, getattr(self.policy, name))
 
     def parameters(self, n_arms: int, horizon: int | None) -> RestartingParameters:
@@ -118,6 +119,11 @@ def _(params: RestartingParameters) -> RestartingState:
 @before_draw.register(RestartingParameters)
 def _(params: RestartingParameters, state: RestartingState, outstanding: int, awake: FloatArray) -> None:
     before_draw(params.policy, state.policy, outstanding, awake)
+
+
+@after_draw.register(RestartingParameters)
+def _(params: RestartingParameters, state: RestartingState, arm: int) -> None:
+    after_draw(params.policy, state.policy, arm)
 
 
 @act.register(RestartingParameters)

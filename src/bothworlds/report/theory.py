@@ -34,8 +34,8 @@ def bounds(study: Study) -> pd.DataFrame | None:
     rows: list[dict[str, Any]] = []
     for cell in manifest["cells"]:
         world = manifest["environments"][cell["environment"]]
-        if world["kind"] == "delayed":
-            continue  # no theorem here is about feedback that comes late
+        if world["kind"] in ("delayed", "switching-cost"):
+            continue  # hardly a theorem here is about feedback that comes late, or about switches
         try:
             policy = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
             curve = bound_curve(

@@ -12,6 +12,7 @@ from bothworlds._jit import FloatArray, IntArray, advise_numba, entry
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import (
     Policy,
+    after_draw,
     before_draw,
     distribution,
     init,
@@ -52,6 +53,7 @@ def _replay(
         if not weight >= 1e-300:  # 1/weight must stay finite
             return _IMPOSSIBLE, t
         memo = memo_of(params, state, arms[t], uniforms[t])
+        after_draw(params, state, arms[t])
         learn(params, state, arms[t], losses[t], weight, memo)
         if step(params, state) == FAILED:
             return _UNSOLVED, t

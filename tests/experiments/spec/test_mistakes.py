@@ -289,10 +289,12 @@ def test_unknown_kinds():
         "line 4, policy[0].kind: no policy is called 'ftlr'; did you mean 'ftrl'? Known: avner, barbar"
     )
     (text,) = mistakes(study(environment={"kind": 3}))
-    assert text.startswith("line 6, environment[0].kind: no environment is called 3. Known: bernoulli, beta")
+    assert text.startswith(
+        "line 6, environment[0].kind: no environment is called 3. Known: alternating, bernoulli, beta"
+    )
     (text,) = mistakes(study(environment={"n_arms": 3}))
     assert text.startswith(
-        "line 5, environment[0]: kind is missing: it names the environment. Known: bernoulli,"
+        "line 5, environment[0]: kind is missing: it names the environment. Known: alternating, bernoulli,"
     )
     (text,) = mistakes(study(policy={"kind": "ucb1", "label": ""}))
     assert text.startswith("line 5, policy[0].label: label ")

@@ -11,6 +11,7 @@ from bothworlds import _check
 from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.estimators import REDUCED_VARIANCE, CappedBaseline, ImplicitExploration
 from bothworlds.policies.ftrl.ftrl import FTRL, Alias
+from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.policies.ftrl.predictions import MeanPredictions, SteadyPredictions
 from bothworlds.policies.ftrl.rates import (
     ConstantRate,
@@ -34,6 +35,7 @@ from bothworlds.simplex.regularizers import (
     Shannon,
     Tsallis,
 )
+from bothworlds.simplex.steps import HalfTsallisStep
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,6 +109,12 @@ class TsallisINF(Alias, name="tsallis-inf"):
         if self.estimator == "rv":
             return FTRL(Tsallis(0.5), rates=RootRate(0.5), estimator=REDUCED_VARIANCE)
         return FTRL(Tsallis(0.5), rates=RootRate(1.0))
+
+
+def half_tsallis(n_arms: int) -> FTRLParameters:
+    """The parameters of Tsallis-INF, of the same types for any number of arms, for policies around it."""
+    params: FTRLParameters = TsallisINF().parameters(n_arms, None)
+    return params._replace(step=HalfTsallisStep())
 
 
 @dataclass(frozen=True, repr=False)

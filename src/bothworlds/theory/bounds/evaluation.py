@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, require_policy
-from bothworlds.theory.bounds import others, paper  # noqa: F401 - they register what they state
+from bothworlds.theory.bounds import late, others, paper  # noqa: F401 - they register what they state
 from bothworlds.theory.bounds.complexities import Complexity, complexity
 from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
+    LATE,
     SELF_BOUNDING,
     STATEMENTS,
     Bound,
@@ -158,6 +159,7 @@ def bound(
     gaps: ArrayLike | None = None,
     corruption: float = 0.0,
     spread: float | None = None,
+    delay: float = 0.0,
 ) -> Bounds:
     """Every regret bound stated for a policy, in named terms.
 
@@ -183,6 +185,8 @@ def bound(
         ``environment.corruption(T)`` is that.
     spread:
         D. None: 0 with one optimal arm, else C, which is at least D where losses are corrupted.
+    delay:
+        The sum of the delays of all pulls, for policies whose theorems take it into account.
 
     Returns
     -------
@@ -219,6 +223,12 @@ def bound(
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
     setting = _setting(n_arms, horizon, gaps, corruption, spread)
+    if _check.number("delay", delay, at_least=0.0) > 0.0:
+        if type(policy) not in LATE:
+            those = ", ".join(sorted(kind.__name__ for kind in LATE))
+            wanted, fix = f"0 for {policy!r}", f"policies with a bound for late feedback: {those}"
+            raise InvalidArgumentError("delay", delay, wanted, fix=fix)
+        setting = replace(setting, delay=float(delay))
     return Bounds(policy, setting, tuple(_state(policy, setting)))
 
 

@@ -27,6 +27,8 @@ class Setting:
         The complexities of the instance; None in an adversarial world.
     corruption, spread:
         C and D of the self-bounding condition.
+    delay:
+        The total delay Σ_s d_s of the feedback.
     """
 
     n_arms: int
@@ -35,6 +37,7 @@ class Setting:
     gaps: Complexity | None = None
     corruption: float = 0.0
     spread: float = 0.0
+    delay: float = 0.0
 
     @property
     def log_t(self) -> float:
@@ -147,12 +150,17 @@ Statement = Callable[[Any, Setting], list[Bound]]
 STATEMENTS: dict[type[Policy], Statement] = {}
 """Policy class → function that states its bounds in a setting, and refuses parameters no theorem covers."""
 
+LATE: set[type[Policy]] = set()
+"""Those whose bounds hold with late feedback."""
 
-def states(kind: type[Policy]) -> Callable[[Statement], Statement]:
-    """Register the bounds of a policy."""
+
+def states(kind: type[Policy], *, late: bool = False) -> Callable[[Statement], Statement]:
+    """Register the bounds of a policy; ``late``: they take the delay into account."""
 
     def register(statement: Statement) -> Statement:
         STATEMENTS[kind] = statement
+        if late:
+            LATE.add(kind)
         return statement
 
     return register

@@ -1,0 +1,148 @@
+"""Changing arms costs."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray
+from bothworlds.environments.base import (
+    Environment,
+    add_to_totals,
+    benchmark,
+    cost_of,
+    loss_of,
+    open_world,
+    prepare,
+    take_over,
+    watches,
+)
+from bothworlds.environments.delayed import Delayed
+from bothworlds.errors import InvalidArgumentError
+
+
+class SwitchingCostParameters(NamedTuple):
+    """The base environment, and the cost."""
+
+    base: Any
+    cost: float
+
+
+class SwitchingCostWorld(NamedTuple):
+    """The base world, and the arm that was played last; −1 before the first round."""
+
+    base: Any
+    last: FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class SwitchingCost(Environment, name="switching-cost"):
+    """Another environment in which every change of the arm played costs something on top.
+
+    Losses are those of the base. Regret is that of the base plus λ·#{t ≥ 2: the arm of round t is another
+    than that of round t−1}. A fixed arm never switches, so what the regret is compared with stays.
+
+    Parameters
+    ----------
+    base:
+        Any environment but a Delayed one (delay what has a switching cost, not the other way round) or
+        another SwitchingCost.
+    cost:
+        λ ≥ 0, in units of the loss.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> world = bw.environments.SwitchingCost(bw.environments.Bernoulli(n_arms=4, gap=0.2), cost=0.5)
+    >>> world.regret_kind
+    'pseudo-regret: sum of the gaps of the arms played; and the cost of every switch'
+    """
+
+    base: Environment
+    _: KW_ONLY
+    cost: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.base, Delayed):
+            fix = "write Delayed(SwitchingCost(...), ...)"
+            raise InvalidArgumentError("base", self.base, "an environment that is not Delayed", fix=fix)
+        if not isinstance(self.base, Environment) or isinstance(self.base, SwitchingCost):
+            wanted = "an environment that is not a SwitchingCost itself"
+            raise InvalidArgumentError("base", self.base, wanted)
+        _check.number("cost", self.cost, at_least=0.0)
+        object.__setattr__(self, "regret_kind", f"{self.base.regret_kind}; and the cost of every switch")
+        take_over(self, self.base)
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return self.base.n_arms
+
+    @property
+    def gaps(self) -> FloatArray | None:
+        """Those of the base."""
+        return self.base.gaps
+
+    def corruption(self, horizon: int) -> float | None:
+        """That of the base."""
+        return self.base.corruption(horizon)
+
+    def spread(self, horizon: int) -> float | None:
+        """That of the base."""
+        return self.base.spread(horizon)
+
+    def block(self, random: np.random.Generator, before: int, last: int) -> SwitchingCostParameters:
+        """That of the base, and the cost."""
+        return SwitchingCostParameters(self.base.block(random, before, last), float(self.cost))
+
+    def parameters(self, horizon: int) -> SwitchingCostParameters:
+        """Those of the base, and the cost."""
+        return SwitchingCostParameters(self.base.parameters(horizon), float(self.cost))
+
+
+@open_world.register(SwitchingCostParameters)
+def _(env: SwitchingCostParameters) -> SwitchingCostWorld:
+    return SwitchingCostWorld(open_world(env.base), np.full(1, -1.0))
+
+
+@watches.register(SwitchingCostParameters)
+def _(env: SwitchingCostParameters) -> bool:
+    return watches(env.base)
+
+
+@prepare.register(SwitchingCostParameters)
+def _(
+    env: SwitchingCostParameters, world: SwitchingCostWorld, t: int, p: FloatArray, uniforms: FloatArray
+) -> None:
+    prepare(env.base, world.base, t, p, uniforms)
+
+
+@add_to_totals.register(SwitchingCostParameters)
+def _(env: SwitchingCostParameters, world: SwitchingCostWorld) -> None:
+    add_to_totals(env.base, world.base)
+
+
+@loss_of.register(SwitchingCostParameters)
+def _(
+    env: SwitchingCostParameters, world: SwitchingCostWorld, t: int, arm: int, uniforms: FloatArray
+) -> float:
+    return loss_of(env.base, world.base, t, arm, uniforms)
+
+
+@cost_of.register(SwitchingCostParameters)
+def _(
+    env: SwitchingCostParameters, world: SwitchingCostWorld, t: int, arm: int, uniforms: FloatArray
+) -> tuple[float, float]:
+    # called once in every round, for the arm that is played
+    cost, clean = cost_of(env.base, world.base, t, arm, uniforms)
+    extra = env.cost if t > 1 and world.last[0] != arm else 0.0
+    world.last[0] = arm
+    return cost + extra, clean + extra
+
+
+@benchmark.register(SwitchingCostParameters)
+def _(env: SwitchingCostParameters, world: SwitchingCostWorld, t: int) -> tuple[float, float]:
+    return benchmark(env.base, world.base, t)
