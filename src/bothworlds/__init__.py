@@ -49,6 +49,7 @@ from bothworlds.policies import (
     Watched,
 )
 from bothworlds.policies.ftrl import estimators, predictions, rates
+from bothworlds.problem import Problem
 from bothworlds.simplex import regularizers
 from bothworlds.simplex.regularizers import (
     Hybrid,
@@ -97,6 +98,7 @@ __all__ = [
     "LightBarrier",
     "LogBarrier",
     "Policy",
+    "Problem",
     "Pull",
     "Pulls",
     "Regularizer",

@@ -9,6 +9,7 @@ from bothworlds._value import from_table, to_table
 from bothworlds.errors import PartError, StateError
 from bothworlds.policies.barbar import BARBAR as BARBAR
 from bothworlds.policies.base import Policy as Policy
+from bothworlds.policies.base import does_not_fit
 from bothworlds.policies.decoupled import Avner as Avner
 from bothworlds.policies.decoupled import DecoupledTsallisINF as DecoupledTsallisINF
 from bothworlds.policies.discounted_thompson import DiscountedThompson as DiscountedThompson
@@ -39,6 +40,7 @@ from bothworlds.policies.thompson import Thompson as Thompson
 from bothworlds.policies.ucb1 import UCB1 as UCB1
 from bothworlds.policies.uniform import Uniform as Uniform
 from bothworlds.policies.watched.watched import Watched as Watched
+from bothworlds.problem import Problem
 
 REGISTRY = Policy.registry
 
@@ -50,6 +52,15 @@ def names() -> list[str]:
 
 DEFAULT: Policy = Watched(InsuredSampler())
 """What a bandit plays that is not told what to play; docs/default.md says why."""
+
+
+def usual(problem: Problem, horizon: int | None) -> Policy:
+    """What a bandit plays that is not told what to play."""
+    if problem.plain:
+        return DEFAULT
+    if problem.choose > 1:
+        return Uniform() if horizon is None else LBINFV()
+    raise does_not_fit(None, problem)
 
 
 def get(name: str) -> type[Policy]:

@@ -7,14 +7,18 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray
+from bothworlds._jit import FloatArray, IntArray
 from bothworlds.policies.base import Policy, draws_from_its_p, grow, init, learn
+from bothworlds.policies.several import act_several
+from bothworlds.policies.systematic import draw_set
+from bothworlds.problem import SETS, Problem
 
 
 class UniformParameters(NamedTuple):
-    """The number of arms."""
+    """The number of arms, and how many are chosen."""
 
     n_arms: int
+    choose: int = 1
 
 
 class UniformState(NamedTuple):
@@ -35,10 +39,15 @@ class Uniform(Policy, name="uniform"):
     """
 
     fixed_arms: ClassVar[str | None] = None
+    fits: ClassVar[frozenset[str]] = frozenset({SETS})
 
     def parameters(self, n_arms: int, horizon: int | None) -> UniformParameters:
         """K; the horizon plays no part."""
         return UniformParameters(n_arms)
+
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> UniformParameters:
+        """K and the size of the sets."""
+        return UniformParameters(n_arms, problem.choose)
 
 
 draws_from_its_p(UniformParameters, weighs_losses=False)
@@ -46,7 +55,12 @@ draws_from_its_p(UniformParameters, weighs_losses=False)
 
 @init.register(UniformParameters)
 def _(params: UniformParameters) -> UniformState:
-    return UniformState(np.full(params.n_arms, 1.0 / params.n_arms))
+    return UniformState(np.full(params.n_arms, params.choose / params.n_arms))
+
+
+@act_several.register(UniformParameters)
+def _(params: UniformParameters, state: UniformState, uniforms: FloatArray, out: IntArray) -> None:
+    draw_set(state.p, uniforms[0], out)
 
 
 @grow.register(UniformParameters)

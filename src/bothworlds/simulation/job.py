@@ -18,6 +18,7 @@ from bothworlds.environments.base import open_world
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init
+from bothworlds.policies.several import new_round, shown_by
 from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
     BAD_LOSS,
@@ -31,6 +32,7 @@ from bothworlds.simulation.engine import (
     no_record,
     play_block,
 )
+from bothworlds.simulation.several import play_rounds
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
@@ -68,9 +70,14 @@ class Job:
     def kernel(self) -> tuple[Any, tuple[Any, ...]]:
         """What ``run`` needs compiled: the entry, and arguments of the right types."""
         n = self.environment.n_arms
-        return play_block, tuple(
+        return self.loop, tuple(
             self.arguments(np.empty((0, N_MEASURED)), np.empty((0, n)), no_record(n)).values()
         )
+
+    @property
+    def loop(self) -> Any:
+        """The loop for this problem."""
+        return play_rounds if self.environment.problem.several else play_block
 
     def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
@@ -86,7 +93,7 @@ class Job:
                 break
             rounds = min(self.block, self.horizon - before)
             self.fill(arguments, randoms, before, rounds)
-            ended, t, loss = play_block.compiled(*arguments.values())
+            ended, t, loss = self.loop.compiled(*arguments.values())
             if ended == BAD_LOSS:
                 if self.environment.can_end and np.isnan(loss):
                     record = cut_record(record, t - 1)
@@ -102,16 +109,19 @@ class Job:
     def arguments(self, measured: FloatArray, distributions: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
         n = self.environment.n_arms
-        params = self.policy.resolve(n, self.known_horizon)
+        problem = self.environment.problem
+        params = self.policy.resolve(n, self.known_horizon, problem)
         env = self.environment.parameters(self.horizon)
         delay = self.environment.delay(self.horizon)
+        rounds: dict[str, Any] = {"delay": delay, "queue": empty_queue(delay)}
+        if problem.several:
+            rounds = {"graph": shown_by(problem, n), "drawn": new_round(problem, n)}
         return {
             "params": params,
             "state": init(params),
             "env": env,
             "world": open_world(env),
-            "delay": delay,
-            "queue": empty_queue(delay),
+            **rounds,
             "policy_uniforms": np.empty((0, self.policy.draws)),
             "world_uniforms": np.empty((0, self.columns)),
             "before": 0,
@@ -120,7 +130,7 @@ class Job:
             "p": np.empty(n),
             "measured": measured,
             "distributions": distributions,
-            "record": record,
+            **({} if problem.several else {"record": record}),
         }
 
     @property
@@ -265,7 +275,7 @@ def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
     job = jobs[0]
     world = job.environment
     simple = not (job.trace or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest)
-    if not simple or len(jobs) < LANES:
+    if not simple or not world.problem.plain or len(jobs) < LANES:
         return list(jobs)
     params = job.policy.resolve(world.n_arms, job.known_horizon)
     if not fit(params, world.parameters(job.horizon)):
@@ -283,13 +293,14 @@ def block_of(environment: Environment, block: int | None, policy: Policy, known_
     if environment.made_in_blocks:
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
         return max(16, min(BLOCK, PYTHON_WORK // n_arms))
-    touched_arms = getattr(policy.resolve(n_arms, known_horizon), "touched_arms", n_arms)
+    params = policy.resolve(n_arms, known_horizon, environment.problem)
+    touched_arms = getattr(params, "touched_arms", n_arms)
     return block or max(16, min(BLOCK, WORK // touched_arms))
 
 
 def check_pair(policy: Policy, environment: Environment, known_horizon: int | None) -> None:
     """Refuse a policy that cannot play in the environment, with the horizon it is told."""
-    policy.resolve(environment.n_arms, known_horizon)
+    policy.resolve(environment.n_arms, known_horizon, environment.problem)
     if policy.decoupled and not environment.shows_any_arm:
         raise InvalidArgumentError(
             "policy", policy, "one that observes the arm it plays: Logged data shows no other"
@@ -309,6 +320,10 @@ def check_fit(
     environment.parameters(horizon)
     for policy in policies:
         check_pair(policy, environment, horizon if tell_horizon else None)
+    if trace and environment.problem.several:
+        raise InvalidArgumentError(
+            "trace", trace, f"False for {environment.problem}: rounds have several arms"
+        )
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgumentError(

@@ -26,6 +26,7 @@ from bothworlds.policies.ftrl.rates import (
     log_arms,
     log_horizon,
 )
+from bothworlds.problem import SETS
 from bothworlds.simplex.regularizers import (
     CenteredTsallis,
     ComplementBarrier,
@@ -373,6 +374,7 @@ class LBINFV(Alias, name="lb-inf-v"):
     """
 
     accountable: ClassVar[bool] = False  # predictions
+    fits: ClassVar[frozenset[str]] = frozenset({SETS})
 
     epsilon: float = 0.2
 
