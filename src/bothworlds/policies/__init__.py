@@ -10,6 +10,7 @@ from bothworlds.errors import PartError, StateError
 from bothworlds.policies.barbar import BARBAR as BARBAR
 from bothworlds.policies.base import Policy as Policy
 from bothworlds.policies.base import does_not_fit
+from bothworlds.policies.comb_ucb1 import CombUCB1 as CombUCB1
 from bothworlds.policies.decoupled import Avner as Avner
 from bothworlds.policies.decoupled import DecoupledTsallisINF as DecoupledTsallisINF
 from bothworlds.policies.discounted_thompson import DiscountedThompson as DiscountedThompson
@@ -25,6 +26,7 @@ from bothworlds.policies.ftrl.aliases import ITH22 as ITH22
 from bothworlds.policies.ftrl.aliases import LBINFV as LBINFV
 from bothworlds.policies.ftrl.aliases import BroadOMD as BroadOMD
 from bothworlds.policies.ftrl.aliases import CountedBarrier as CountedBarrier
+from bothworlds.policies.ftrl.aliases import HybridINF as HybridINF
 from bothworlds.policies.ftrl.aliases import Ito21 as Ito21
 from bothworlds.policies.ftrl.aliases import LightBarrier as LightBarrier
 from bothworlds.policies.ftrl.aliases import TsallisINF as TsallisINF
@@ -59,7 +61,7 @@ def usual(problem: Problem, horizon: int | None) -> Policy:
     if problem.plain:
         return DEFAULT
     if problem.choose > 1:
-        return Uniform() if horizon is None else LBINFV()
+        return HybridINF() if horizon is None else LBINFV()
     raise does_not_fit(None, problem)
 
 

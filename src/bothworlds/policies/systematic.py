@@ -5,8 +5,11 @@ W. Madow: On the Theory of Systematic Sampling, II. Annals of Mathematical Stati
 
 from __future__ import annotations
 
+from typing import Any
+
 from bothworlds._jit import FloatArray, IntArray, kernel
 from bothworlds.policies.base import sum_of
+from bothworlds.policies.several import act_several
 
 
 @kernel
@@ -48,3 +51,12 @@ def insert_likeliest(p: FloatArray, out: IntArray, count: int) -> None:
         out[k] = out[k - 1]
         k -= 1
     out[k] = best
+
+
+def draws_sets_from_its_p(kind: type) -> None:
+    """Register act_several of a policy whose state holds as ``p`` the probabilities of being chosen."""
+    act_several.register(kind)(_draw_from_p)
+
+
+def _draw_from_p(params: Any, state: Any, uniforms: FloatArray, out: IntArray) -> None:
+    draw_set(state.p, uniforms[0], out)

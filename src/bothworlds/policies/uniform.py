@@ -7,10 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, IntArray
+from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, grow, init, learn
-from bothworlds.policies.several import act_several
-from bothworlds.policies.systematic import draw_set
+from bothworlds.policies.systematic import draws_sets_from_its_p
 from bothworlds.problem import SETS, Problem
 
 
@@ -29,7 +28,7 @@ class UniformState(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Uniform(Policy, name="uniform"):
-    """Every arm with probability 1/K, for ever: what any learning policy must beat.
+    """Every arm with probability 1/K (m/K in sets of m), for ever: what any learning policy must beat.
 
     Examples
     --------
@@ -51,16 +50,12 @@ class Uniform(Policy, name="uniform"):
 
 
 draws_from_its_p(UniformParameters, weighs_losses=False)
+draws_sets_from_its_p(UniformParameters)
 
 
 @init.register(UniformParameters)
 def _(params: UniformParameters) -> UniformState:
     return UniformState(np.full(params.n_arms, params.choose / params.n_arms))
-
-
-@act_several.register(UniformParameters)
-def _(params: UniformParameters, state: UniformState, uniforms: FloatArray, out: IntArray) -> None:
-    draw_set(state.p, uniforms[0], out)
 
 
 @grow.register(UniformParameters)

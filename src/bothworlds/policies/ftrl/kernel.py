@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, IntArray, copy_state, kernel
+from bothworlds._jit import FloatArray, copy_state, kernel
 from bothworlds.policies.base import (
     act,
     begin_again,
@@ -50,8 +50,7 @@ from bothworlds.policies.ftrl.state import (
     ROUND,
     FTRLState,
 )
-from bothworlds.policies.several import act_several
-from bothworlds.policies.systematic import draw_set
+from bothworlds.policies.systematic import draws_sets_from_its_p
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers.base import slope
 from bothworlds.simplex.steps import (
@@ -138,9 +137,7 @@ def _(params: FTRLParameters, state: FTRLState, uniforms: FloatArray) -> int:
     return find(state.p, uniforms[0] * state.carried[TOTAL])
 
 
-@act_several.register(FTRLParameters)
-def _(params: FTRLParameters, state: FTRLState, uniforms: FloatArray, out: IntArray) -> None:
-    draw_set(state.p, uniforms[0], out)
+draws_sets_from_its_p(FTRLParameters)
 
 
 @weight_of.register(FTRLParameters, inline=True)
