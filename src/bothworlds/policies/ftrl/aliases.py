@@ -440,6 +440,7 @@ class HybridINF(Alias, name="hybrid-inf"):
     """
 
     accountable: ClassVar[bool] = False  # no divergence is registered for its regularizer
+    fixed_arms: ClassVar[str | None] = "it is for sets of arms that stay"
     fits: ClassVar[frozenset[str]] = frozenset({SETS})
 
     def ftrl(self, n_arms: int, horizon: int | None, *, choose: int = 1) -> FTRL:

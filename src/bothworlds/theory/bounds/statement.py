@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.rates import log_horizon
+from bothworlds.problem import Problem
 from bothworlds.theory.bounds.complexities import Complexity
 
 Cause = Literal["main", "corruption", "spread", "additive"]
@@ -27,6 +28,8 @@ class Setting:
         The complexities of the instance; None in an adversarial world.
     corruption, spread:
         C and D of the self-bounding condition.
+    choose:
+        m, how many arms are chosen in a round.
     """
 
     n_arms: int
@@ -35,6 +38,12 @@ class Setting:
     gaps: Complexity | None = None
     corruption: float = 0.0
     spread: float = 0.0
+    choose: int = 1
+
+    @property
+    def problem(self) -> Problem:
+        """The problem: sets of so many arms."""
+        return Problem(choose=self.choose)
 
     @property
     def log_t(self) -> float:
