@@ -6,8 +6,8 @@ is its negative slope, seen from the *depth* ``v = −log p`` of an arm:
     h(v) = −ψ'(e^{−v}),        e.g.  e^v (log-barrier),  β/(1−β)·e^{(1−β)v} (Tsallis),  v (Shannon).
 
 h is increasing and convex in v for every ψ that is usable here, and sums of such functions are so too,
-which is why the extra barrier (C·e^v) and hybrids come for free. (The one exception, ComplementBarrier,
-is increasing but not convex: it brings a response of its own and stays out of hybrids.) At the optimum
+which is why the extra barrier (C·e^v) and hybrids come for free. (ComplementBarrier and ComplementTsallis
+are increasing but not convex: they bring responses of their own and stay out of hybrids.) At the optimum
 each arm satisfies
 
     y_i := L_i − λ = γ_i h(v_i) + C e^{v_i},
@@ -48,6 +48,9 @@ class Regularizer(Value, ABC):
     """Base class of regularizers: immutable, comparable, hashable, printable."""
 
     registry: ClassVar[dict[str, type[Any]]] = {}
+
+    below_one: ClassVar[bool] = False
+    """Is its slope infinite at p = 1, so that no arm gets there?"""
 
     @abstractmethod
     def parameters(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
 from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, respond, slope
@@ -31,6 +31,8 @@ class ComplementBarrier(Regularizer):
     weight:
         w > 0, the weight of the second part.
     """
+
+    below_one: ClassVar[bool] = True
 
     weight: float
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
 from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, respond, slope
@@ -45,6 +45,8 @@ class ComplementTsallis(Regularizer, name="complement-tsallis"):
     J. Zimmert, H. Luo, C.-Y. Wei: Beating Stochastic and Adversarial Semi-bandits Optimally and
     Simultaneously. ICML 2019.
     """
+
+    below_one: ClassVar[bool] = True
 
     weight: float
 
