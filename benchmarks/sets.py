@@ -9,9 +9,9 @@ import argparse
 import time
 
 import numpy as np
-from numpy_sets import NumpyHybrid, NumpyLBINFV
 
 import bothworlds as bw
+from numpy_sets import NumpyHybrid, NumpyLBINFV
 
 E = bw.environments
 POLICIES = {
@@ -57,7 +57,7 @@ def regret(m: int, names: list[str], *, horizon: int, replications: int, seed: i
 
 
 def speed(d: int, m: int, *, rounds: int, slow_rounds: int) -> None:
-    """Microseconds a round, of simulations on one thread and of NumPy; the best of three."""
+    """Microseconds of a processor a round, of simulations and of NumPy; the best of three."""
     horizon = 100_000
     means = np.full(d, 0.5625)
     means[:m] = 0.4375
@@ -78,19 +78,19 @@ def speed(d: int, m: int, *, rounds: int, slow_rounds: int) -> None:
 def compiled_time(policy: bw.Policy, world: bw.Environment, rounds: int, horizon: int) -> float:
     """Seconds a round, all included, with the kernels compiled before."""
     bw.simulate(policy, world, horizon=horizon, replications=1, checkpoints=[horizon], jobs=1)
-    began = time.perf_counter()
+    began = time.process_time()
     bw.simulate(policy, world, horizon=rounds, replications=1, checkpoints=[rounds], jobs=1)
-    return (time.perf_counter() - began) / rounds
+    return (time.process_time() - began) / rounds
 
 
 def numpy_time(policy: NumpyHybrid | NumpyLBINFV, means: np.ndarray, rounds: int) -> float:
     """Seconds a round."""
     rng = np.random.default_rng(0)
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(rounds):
         arms = policy.pull()
         policy.update(arms, (rng.random(arms.size) < means[arms]).astype(float))
-    return (time.perf_counter() - began) / rounds
+    return (time.process_time() - began) / rounds
 
 
 if __name__ == "__main__":

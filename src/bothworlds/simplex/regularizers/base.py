@@ -130,6 +130,15 @@ def respond(
     return newton_response(regularizer, y, rate, log_barrier, start)
 
 
+@generic
+def against(regularizer: Any, odds: float, p: float) -> tuple[float, float]:
+    """h and its slope as functions of the odds (1−p)/p against the arm, for regularizers ``below_one``.
+
+    Must be increasing and concave in the odds. ``p`` = 1/(1 + odds) saves a division.
+    """
+    raise NotImplementedError("a regularizer for sets must register against")
+
+
 # --- what divergences need, registered by the regularizers whose regret can be accounted for ---------------
 
 

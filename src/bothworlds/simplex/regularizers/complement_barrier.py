@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
-from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, respond, slope
+from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, against, respond, slope
 
 CERTAIN = -100.0  # below this height the odds against an arm are under e^{-101}, and p is 1 to the last bit
 
@@ -52,6 +52,13 @@ def _(regularizer: ComplementBarrierParameters, depth: float) -> tuple[float, fl
     weight = regularizer.weight
     height = odds - weight * math.log1p(1.0 / odds)
     return height, 1.0 + odds + weight / odds, (1.0 + odds) * (1.0 - weight / odds / odds)
+
+
+@against.register(ComplementBarrierParameters, inline=True)
+def _(regularizer: ComplementBarrierParameters, odds: float, p: float) -> tuple[float, float]:
+    inverse = 1.0 / odds
+    weight = regularizer.weight
+    return odds - weight * math.log1p(inverse), 1.0 + weight * inverse * p
 
 
 @respond.register(ComplementBarrierParameters)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
-from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, respond, slope
+from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, against, respond, slope
 
 CERTAIN = -100.0  # below this exponent the odds against an arm are under e^{-100}, and p is 1 to the last bit
 ROOT_OF_2 = math.sqrt(2.0)
@@ -67,6 +67,14 @@ def _(regularizer: ComplementTsallisParameters, depth: float) -> tuple[float, fl
     root = math.sqrt(1.0 + odds)  # 1/√p
     height = root - weight * math.log1p(1.0 / odds)
     return height, 0.5 * root + weight / odds, 0.25 * root - weight * (1.0 + odds) / odds / odds
+
+
+@against.register(ComplementTsallisParameters, inline=True)
+def _(regularizer: ComplementTsallisParameters, odds: float, p: float) -> tuple[float, float]:
+    root = math.sqrt(1.0 + odds)
+    inverse = 1.0 / odds
+    weight = regularizer.weight
+    return root - weight * math.log1p(inverse), p * (0.5 * root + weight * inverse)
 
 
 @respond.register(ComplementTsallisParameters)
