@@ -54,6 +54,8 @@ CASES = [
     Case(bw.Ito21()),
     Case(bw.Ito21(eta=0.0)),
     Case(bw.LBINFV(), needs_horizon=True),
+    Case(bw.HybridINF()),
+    Case(bw.CombUCB1(), starts_uniform=False),
     Case(bw.ITH22()),
     Case(bw.Avner()),
     Case(bw.EXP3P(), needs_horizon=True),

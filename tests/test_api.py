@@ -24,6 +24,7 @@ def test_exported_names():
         "bandit",
         "cli",
         "experiments",
+        "problem",
         "report",
         "rng",
         "simplex",

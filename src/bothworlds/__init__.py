@@ -30,6 +30,7 @@ from bothworlds.policies import (
     UCB1,
     Avner,
     BroadOMD,
+    CombUCB1,
     CountedBarrier,
     DecoupledTsallisINF,
     DelayedTsallisINF,
@@ -37,6 +38,7 @@ from bothworlds.policies import (
     EliminationRace,
     EpsilonGreedy,
     EXP3PlusPlus,
+    HybridINF,
     InsuredSampler,
     Ito21,
     LightBarrier,
@@ -51,6 +53,7 @@ from bothworlds.policies import (
     Watched,
 )
 from bothworlds.policies.ftrl import estimators, predictions, rates
+from bothworlds.problem import Problem
 from bothworlds.simplex import regularizers
 from bothworlds.simplex.regularizers import (
     Hybrid,
@@ -85,6 +88,7 @@ __all__ = [
     "Bandits",
     "BothworldsError",
     "BroadOMD",
+    "CombUCB1",
     "CountedBarrier",
     "DecisionLog",
     "DecoupledTsallisINF",
@@ -95,11 +99,13 @@ __all__ = [
     "Environment",
     "EpsilonGreedy",
     "Hybrid",
+    "HybridINF",
     "InsuredSampler",
     "Ito21",
     "LightBarrier",
     "LogBarrier",
     "Policy",
+    "Problem",
     "Pull",
     "Pulls",
     "Regularizer",

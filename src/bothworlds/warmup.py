@@ -25,6 +25,7 @@ from bothworlds._jit import cache_directory
 from bothworlds._lock import exclusive
 from bothworlds._progress import Progress
 from bothworlds.bandit import Bandit
+from bothworlds.bandit.saving import problem_options
 from bothworlds.environments import Bernoulli, Environment
 from bothworlds.inference import Evidence
 from bothworlds.inference import kept as keeping
@@ -60,9 +61,16 @@ def _sizes(policy: Policy) -> list[int]:
     return sorted(kinds.values())
 
 
-def _use(policy: Policy, n_arms: int, horizon: int | None, part: str = "single") -> None:
+def _use(
+    policy: Policy,
+    n_arms: int,
+    horizon: int | None,
+    part: str = "single",
+    problem: dict[str, Any] | None = None,
+) -> None:
     evidence = part.removeprefix("evidence ") if part.startswith("evidence") else None
-    bandit = Bandit(n_arms, policy, horizon=horizon, evidence=evidence)  # type: ignore[arg-type]  # or refused
+    options = problem_options(range(n_arms), problem or {}) | {"evidence": evidence}
+    bandit = Bandit(n_arms, policy, horizon=horizon, **options)  # or refused
     if bandit._record is not None:
         kernels = bandit._record.kernels()
     elif part == "single":
@@ -73,10 +81,12 @@ def _use(policy: Policy, n_arms: int, horizon: int | None, part: str = "single")
         entry.bind(*arguments)
 
 
-def compile_bandit(policy: dict[str, Any], n_arms: int, horizon: int | None, part: str) -> None:
+def compile_bandit(
+    policy: dict[str, Any], n_arms: int, horizon: int | None, part: str, problem: dict[str, Any]
+) -> None:
     """What the process does that a bandit starts (see ``_changeover``): one at a time on a machine."""
     with exclusive(cache_directory() / "compiling"):
-        _use(policy_table.from_dict(policy), n_arms, horizon, part)
+        _use(policy_table.from_dict(policy), n_arms, horizon, part, problem)
 
 
 def _conclude() -> None:

@@ -1,4 +1,7 @@
-"""The step with ψ(p) = p − 1 − log p + w·(p + (1−p)·log(1−p)), from its definition, by bracketed searches."""
+"""The step with ψ(p) = p − 1 − log p + w·(p + (1−p)·log(1−p)), from its definition, by bracketed searches.
+
+With ``of_root``, p − 1 − log p is −2√p. The total may be any m below the number of arms.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +32,17 @@ def root(function, low, high):
     return (low + high) / 2
 
 
-def derivative(p, rest, weight):
+def derivative(p, rest, weight, of_root):
     """ψ'(p), given p and 1 − p."""
-    return 1 - 1 / p - weight * mp.log(rest)
+    return (-1 / mp.sqrt(p) if of_root else 1 - 1 / p) - weight * mp.log(rest)
 
 
-def arm(target, rate, barrier, weight):
+def arm(target, rate, barrier, weight, of_root):
     """The p in (0, 1) with γψ'(p) − C/p = target, searched for as log p/(1−p)."""
 
     def defect(logit):
         p, rest = 1 / (1 + mp.exp(-logit)), 1 / (1 + mp.exp(logit))
-        value = rate * derivative(p, rest, weight) - barrier / p - target
+        value = rate * derivative(p, rest, weight, of_root) - barrier / p - target
         return value / (1 + abs(value))  # the same zero, without the poles that slow the search down
 
     low, high = mp.mpf(-1), mp.mpf(1)
@@ -50,18 +53,19 @@ def arm(target, rate, barrier, weight):
     return 1 / (1 + mp.exp(-root(defect, low, high)))
 
 
-def solve(losses, rates, weight, log_barrier=0.0):
-    """(p, λ): γ_i ψ'(p_i) − C/p_i = λ − L_i, Σp = 1."""
+def solve(losses, rates, weight, log_barrier=0.0, total=1, of_root=False):
+    """(p, λ): γ_i ψ'(p_i) − C/p_i = λ − L_i, Σp = m."""
     with mp.workdps(DIGITS):
         losses, rates = [mp.mpf(float(x)) for x in losses], [mp.mpf(float(x)) for x in rates]
         weight, barrier = mp.mpf(float(weight)), mp.mpf(float(log_barrier))
         pairs = list(zip(losses, rates, strict=True))
 
         def share(multiplier):
-            return [arm(multiplier - loss, rate, barrier, weight) for loss, rate in pairs]
+            return [arm(multiplier - loss, rate, barrier, weight, of_root) for loss, rate in pairs]
 
-        # all p_i ≤ 1/K at the lower end, all p_i ≥ 1/K at the upper one
-        n = mp.mpf(len(losses))
-        ends = [loss + rate * derivative(1 / n, 1 - 1 / n, weight) - barrier * n for loss, rate in pairs]
-        multiplier = root(lambda x: mp.fsum(share(x)) - 1, min(ends) - 1, max(ends) + 1)
+        # all p_i ≤ m/K at the lower end, all p_i ≥ m/K at the upper one
+        even = mp.mpf(total) / len(losses)
+        slope = derivative(even, 1 - even, weight, of_root)
+        ends = [loss + rate * slope - barrier / even for loss, rate in pairs]
+        multiplier = root(lambda x: mp.fsum(share(x)) - total, min(ends) - 1, max(ends) + 1)
         return share(multiplier), multiplier

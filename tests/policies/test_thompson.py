@@ -27,7 +27,7 @@ def fill(a, b, uniforms, out):
 
 @entry
 def smallest(a, b, out):
-    probability_of_smallest(a, b, out)
+    probability_of_smallest(a, b, 1, out)
 
 
 def test_nodes_of_gauss():

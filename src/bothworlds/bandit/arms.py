@@ -14,6 +14,7 @@ from bothworlds.bandit.pull import Label, label_of, labels_of
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, pull_among, read_among, update_among
+from bothworlds.problem import PLAIN, Problem
 from bothworlds.statefile import copy_state
 
 
@@ -34,8 +35,12 @@ class Restricted:
         }
 
 
-def require_changing_arms(policy: Policy, shares: Shares | None) -> None:
+def require_changing_arms(policy: Policy, shares: Shares | None, problem: Problem = PLAIN) -> None:
     """Refuse where the arms of a bandit cannot change."""
+    if problem.several:
+        raise InvalidArgumentError(
+            "arms", problem, "those of the beginning where a round has several", got=str(problem)
+        )
     if shares is not None:
         raise InvalidArgumentError(
             "fixed" if shares.fixed else "floor",

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from bothworlds import _changeover, rng, statefile
-from bothworlds.bandit import resting, saving
+from bothworlds.bandit import resting, saving, several
 from bothworlds.bandit.feedback import Range
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.learning import learn_log
@@ -28,7 +28,8 @@ class Bandit(Telling):
         say), or tuples of those. NumPy's strings and numbers become Python's.
     policy:
         Any policy, or the name of one with its usual settings (``"thompson"``; ``bw.policies.names()`` lists
-        them); None is the default, ``Watched(InsuredSampler())``: see :doc:`default`.
+        them); None is the default, ``Watched(InsuredSampler())``: see :doc:`default`. Where a pull chooses
+        several arms it is ``LBINFV()`` if the horizon is known, else ``HybridINF()``.
     horizon:
         How many pulls there will be, if known; None if not. Pulling on beyond it is allowed, but what a
         policy promises then ends at the horizon.
@@ -56,6 +57,14 @@ class Bandit(Telling):
         A share of the pulls that every arm keeps, whatever was learned.
     fixed:
         Arms whose share is fixed, ``{"control": 0.1}``. The policy plays the others, and learns from them.
+    choose:
+        How many arms each pull chooses, fewer than there are: see :doc:`sets`. ``pull.arms`` are those, and
+        ``update(pull, rewards=...)`` takes a reward for each.
+    shows:
+        What playing an arm shows, ``{"a": ["a", "b"], ...}``: the arms whose rewards ``update`` wants.
+        ``"all"``: those of all arms, whatever is played. None: an arm shows its own.
+    switching_cost:
+        What it costs to play another arm than in the round before, in units of rewards in [0, 1].
     evidence:
         What to keep for :meth:`evidence`: ``"full"``, with probabilities, for statements whatever the world;
         ``"arms"``, without, for a stationary world and for policies that do not draw; None: nothing.
@@ -119,6 +128,7 @@ class Bandit(Telling):
         True
         """
         with self._lock:
+            several.refuse(self._problem, log=log)
             self._close_overdue()
             return learn_log(self, log, missing)
 
@@ -167,6 +177,7 @@ class Bandit(Telling):
         kept = {name: value for name, value in self.__dict__.items() if name not in private}
         return kept | {
             "_open": self._open.copy(),
+            "_draws": dict(self._draws),
             "_roster": self._roster.with_arms(self._arms),
             "_awake_at": dict(self._awake_at),
             "_lives": list(self._lives),

@@ -45,7 +45,7 @@ class Changing(Playing):
         {'blue': 0.333, 'green': 0.333, 'red': 0.333}
         """
         with self._lock:
-            require_changing_arms(self._policy, self._shares)
+            require_changing_arms(self._policy, self._shares, self._problem)
             self._roster.disable(arm)
 
     def enable(self, arm: Label) -> None:
@@ -57,7 +57,7 @@ class Changing(Playing):
             One of ``bandit.arms``.
         """
         with self._lock:
-            require_changing_arms(self._policy, self._shares)
+            require_changing_arms(self._policy, self._shares, self._problem)
             self._roster.enable(arm)
 
     def add(self, arm: Label) -> None:
@@ -81,9 +81,9 @@ class Changing(Playing):
         ('blue', 'green', 'red')
         """
         with self._lock:
-            require_changing_arms(self._policy, self._shares)
+            require_changing_arms(self._policy, self._shares, self._problem)
             label = self._roster.new_label(arm)
-            params = self._policy.resolve(len(self._arms) + 1, self._horizon)
+            params = self._policy.resolve(len(self._arms) + 1, self._horizon, self._problem)
             self._state = grow(params, self._state)
             self._params = params
             everyone = np.ones(len(self._arms))
@@ -120,7 +120,7 @@ class Changing(Playing):
         ({'blue': 0.5, 'red': 0.5}, ('green',))
         """
         with self._lock:
-            require_changing_arms(self._policy, self._shares)
+            require_changing_arms(self._policy, self._shares, self._problem)
             number = self._roster.retire(arm)
             retire(self._params, self._state, number)
             if isinstance(self._range, LearnedRange):

@@ -35,11 +35,11 @@ def widest(values: FloatArray) -> int:
 class Notes:
     """The distribution before rounds 1, 1 + s, 1 + 2s …, to four digits, with s a power of two that grows."""
 
-    def __init__(self, n_arms: int) -> None:
+    def __init__(self, n_arms: int, *, kept: bool = True) -> None:
         self._rounds: list[int] = []
         self._rows: list[array[float]] = []
         self._stride = 1
-        self.due = 1 if n_arms < MANY_ARMS else NEVER
+        self.due = 1 if kept and n_arms < MANY_ARMS else NEVER
         """The round before which the next note is to be taken."""
 
     def note(self, p: Sequence[float]) -> None:

@@ -70,8 +70,12 @@ class Bandits(Mapping[Segment, Bandit]):
         seed: int | None = None,
         **options: Any,
     ) -> None:
-        self._seed = None if seed is None else _check.integer("seed", seed, at_least=0)
-        self._first = Bandit(arms, policy, **options)  # never played: what new ones are made of
+        seed = None if seed is None else _check.integer("seed", seed, at_least=0)
+        self._begin(Bandit(arms, policy, **options), seed)
+
+    def _begin(self, first: Bandit, seed: int | None) -> None:
+        self._first = first  # never played: what new ones are made of
+        self._seed = seed
         self._made: OrderedDict[Segment, Bandit | str] = OrderedDict()  # or the text in a file
         self._awake: OrderedDict[Segment, Bandit] = OrderedDict()  # least recently asked for first
         self._lock = threading.RLock()
@@ -255,8 +259,8 @@ class Bandits(Mapping[Segment, Bandit]):
                 if header["format"] != FORMAT or header["version"] > VERSION:
                     raise StateError(f"it is {header['format']!r}, version {header['version']}")
                 first = Bandit.from_dict(header["first"])
-                bandits = cls(first.arms, first.policy)
-                bandits._first, bandits._seed = first, header["seed"]
+                bandits = cls.__new__(cls)
+                bandits._begin(first, header["seed"])
                 for number, line in enumerate(file, 2):
                     name, _, text = line.partition("\t")
                     if not text.endswith("\n"):

@@ -16,12 +16,12 @@ from bothworlds import _changeover, _check, policies, rng
 from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray
 from bothworlds._words import counted
-from bothworlds.bandit import batch
+from bothworlds.bandit import batch, several
 from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
 from bothworlds.bandit.batch import Batch, Pulls
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.decision_log import DecisionLog
-from bothworlds.bandit.feedback import Missing, Range
+from bothworlds.bandit.feedback import WORDS, Missing, Range
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import Key, fill_with_key, new_secret
@@ -29,6 +29,7 @@ from bothworlds.bandit.learned_range import LearnedRange, range_of
 from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
 from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
 from bothworlds.bandit.recording import Kind, Record
+from bothworlds.bandit.several import Draw, Room
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
@@ -49,16 +50,23 @@ from bothworlds.policies.base import (
 )
 from bothworlds.simplex.kernel import FAILED
 
-ROOM = ("_uniforms", "_own", "_restricted", "_batched")  # what is not part of a bandit, but of its calls
+ROOM = (
+    "_uniforms",
+    "_own",
+    "_restricted",
+    "_batched",
+    "_room",
+)  # what is not part of a bandit, but of its calls
 KERNELS = ("_act", "_learn", "_read")
 NOT_YET = math.nan  # what is kept of a pull that has had no feedback
+ANSWERED = 0.0  # the same of one of several arms that has: its draw has the rest
 
 
 class Playing:
     """Draws arms and learns from what comes back; everything that a bandit is made of is set up here."""
 
     # kernels, as Python or as machine code (see _changeover)
-    _act: Callable[..., tuple[int, int, float, float, float]]
+    _act: Callable[..., Any]
     _learn: Callable[..., int]
     _read: Callable[..., None]
 
@@ -78,11 +86,17 @@ class Playing:
         floor: float = 0.0,
         fixed: Mapping[Label, float] | None = None,
         evidence: Kind | None = None,
+        choose: int = 1,
+        shows: Mapping[Label, Sequence[Label]] | Literal["all"] | None = None,
+        switching_cost: float = 0.0,
     ) -> None:
         self._arms = labels_of(arms)
-        self._policy = policies.DEFAULT if policy is None else require_policy(policy)
+        self._problem = several.problem_of(self._arms, choose, shows, switching_cost)
+        several.refuse(self._problem, evidence=evidence, floor=floor or None, fixed=fixed)
+        several.require_range(self._problem, high)
+        self._policy = policies.usual(self._problem, horizon) if policy is None else require_policy(policy)
         self._shares = Shares.of(floor, fixed, self._arms, self._policy)
-        self._params = self._policy.resolve(self._n_played, horizon)
+        self._params = self._policy.resolve(self._n_played, horizon, self._problem)
         self._horizon = None if horizon is None else int(horizon)
         self._range = range_of(low, high, clip, len(self._arms))
         self._wait = Wait.of(wait)
@@ -98,13 +112,14 @@ class Playing:
         self._rounds = 0
         self._restarts = 0
         self._open = OpenPulls()
+        self._draws: dict[int, Draw] = {}  # of open pulls of several arms
         self._roster = Roster(self._arms)
         self._awake_at: dict[int, FloatArray] = {}  # of open pulls at which not all of today's arms were
         self._pulls = [0] * len(self._arms)
         self._seen = [0] * len(self._arms)
         self._sums = [0.0] * len(self._arms)
         self._word = "reward"  # the user's own: the word of the last update
-        self._notes = Notes(len(self._arms))
+        self._notes = Notes(len(self._arms), kept=not self._problem.several)
         self._record = Record.of(evidence, self._policy, self._params, self._range, self._pulls)
         self._be_born(seed)
         self._ready()
@@ -136,6 +151,7 @@ class Playing:
         self._own = self._uniforms[:draws]  # the policy's
         self._restricted: Restricted | None = None  # made when it is first needed
         self._batched: Batch | None = None  # likewise
+        self._room = Room.of(self._problem, len(self._arms))
         if self._record is not None:
             self._start(self._record, self._record.kernels(), f"evidence {self._record.kind}")
 
@@ -144,7 +160,8 @@ class Playing:
 
         def recipe() -> dict[str, Any]:
             policy = policies.to_dict(self._policy)
-            return {"policy": policy, "n_arms": self._n_played, "horizon": self._horizon, "part": part}
+            what = {"policy": policy, "n_arms": self._n_played, "horizon": self._horizon, "part": part}
+            return what | {"problem": self._problem.to_dict()}
 
         _changeover.start(owner, kernels, n_arms=self._n_played, recipe=recipe)
 
@@ -155,6 +172,8 @@ class Playing:
 
     def _kernels(self) -> Kernels:
         """The attributes that are kernels, Python or machine code, with arguments of the right types."""
+        if self._room is not None:
+            return self._room.kernels(self)
         kernels = (
             (pull_once, (self._params, self._state, self._own, 0)),
             (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
@@ -214,8 +233,8 @@ class Playing:
         >>> bandit.pull(among=["blue", "red"])
         Pull(round=4, arm='blue', observe='blue', probability=0.5)
         """
-        if n is not None:
-            return self._pull_many(n, key, among)
+        if n is not None or self._room is not None:
+            return self._pull_several(n, key, among)
         with self._lock:
             opened = self._open
             if self._wait is not None:
@@ -257,6 +276,32 @@ class Playing:
                 self._write_down(self._log, made_pull, weight, awake)
             return made_pull
 
+    def _pull_several(self, n: int | None, key: Key | None, among: Iterable[Label] | None) -> Pull | Pulls:
+        """Several pulls, or one of several arms."""
+        several.refuse(self._problem, n=n, among=among)
+        if self._room is None:
+            assert n is not None
+            return self._pull_many(n, key, among)
+        return self._pull_set(self._room, key)
+
+    def _pull_set(self, room: Room, key: Key | None) -> Pull:
+        with self._lock:
+            self._close_overdue()
+            if key is None:
+                self._random.random(out=self._uniforms)
+            else:
+                fill_with_key(self._secret, key, self._uniforms)
+            drawn = several.draw(self, room)
+            number = self._rounds = self._rounds + 1
+            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
+            # what a row has room for: the rest is in the draw
+            first = drawn.arms[0]
+            self._open.add(number, (1.0, 1.0, 0.0, NOT_YET, made, first, first, self._restarts, life))
+            self._draws[number] = drawn
+            for arm in drawn.arms:
+                self._pulls[arm] += 1
+            return several.pull_of(self._arms, number, drawn, self._life)
+
     def _pull_many(self, n: int, key: Key | None, among: Iterable[Label] | None) -> Pulls:
         _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
         if key is not None:
@@ -290,19 +335,26 @@ class Playing:
     @overload
     def update(self, pull: Pull | str, *, loss: float) -> None: ...
     @overload
-    def update(self, pull: Sequence[Pull | str], *, rewards: ArrayLike) -> None: ...
+    def update(
+        self, pull: Pull | str | Sequence[Pull | str], *, rewards: ArrayLike | Mapping[Label, float]
+    ) -> None: ...
     @overload
-    def update(self, pull: Sequence[Pull | str], *, losses: ArrayLike) -> None: ...
+    def update(
+        self, pull: Pull | str | Sequence[Pull | str], *, losses: ArrayLike | Mapping[Label, float]
+    ) -> None: ...
     def update(
         self,
         pull: Any,
         *unnamed: Any,
         reward: float | None = None,
         loss: float | None = None,
-        rewards: ArrayLike | None = None,
-        losses: ArrayLike | None = None,
+        rewards: ArrayLike | Mapping[Label, float] | None = None,
+        losses: ArrayLike | Mapping[Label, float] | None = None,
     ) -> None:
         """Report the reward or the loss of ``pull.observe``; any outstanding pull, in any order, once.
+
+        Where a pull has several arms, or shows several outcomes, ``rewards`` or ``losses`` has one for each
+        of ``pull.observe``, in that order or as ``{arm: reward}``; all of them at once.
 
         For several pulls, or their ids, ``rewards`` or ``losses`` has a number for each: the same as so many
         single updates, in that order; if one of them is refused, none is learned.
@@ -324,6 +376,10 @@ class Playing:
         with self._lock:
             if self._wait is not None:
                 self._close_overdue()
+            if self._room is not None:
+                name = WORDS[word]
+                fix = f"write {name}=[...], one for each of pull.observe"
+                raise InvalidArgumentError(word, value, f"given as {name} for {self._problem}", fix=fix)
             number, row = self._find(pull)
             self._hear(number, row, self._range.take(word, value))
             self._word = word
@@ -332,13 +388,31 @@ class Playing:
         (name, values), *others = ((name, value) for name, value in words.items() if value is not None)
         if others:
             raise InvalidArgumentError(name, values, f"given without {others[0][0]}")
+        word = "reward" if name == "rewards" else "loss"
+        if self._room is not None:
+            self._update_several(pulls, word, values)
+            return
         if isinstance(pulls, (Pull, str)) or not isinstance(pulls, Sequence):
             fix = "for a single one write reward=... or loss=..."
             raise InvalidArgumentError("pull", pulls, "several pulls, or their ids", fix=fix)
-        word = "reward" if name == "rewards" else "loss"
         with self._lock:
             self._close_overdue()
             batch.learn(self, pulls, word, self._range.take_many(word, values, len(pulls)))
+            self._word = word
+
+    def _update_several(self, pull: Any, word: str, values: Any) -> None:
+        with self._lock:
+            self._close_overdue()
+            number, row = self._find(pull)
+            if row is None:
+                self._late += 1
+                return
+            drawn = self._draws[number]
+            kept = several.take(self, word, values, drawn)
+            if drawn.kept:
+                raise self._repeated(self._pull(number, row))
+            self._draws[number] = drawn._replace(kept=kept)
+            self._hear(number, row, ANSWERED)
             self._word = word
 
     def _hear(self, number: int, row: Row | None, kept: float) -> None:
@@ -394,7 +468,9 @@ class Playing:
 
     def _close(self, number: int, row: Row, kept: float, *, imputed: bool = False) -> None:
         """Close an open pull, and learn its feedback; without any (NaN) there is nothing to learn."""
-        if not math.isnan(kept):
+        if self._room is not None:
+            self._learn_several(self._room, number, row, kept)
+        elif not math.isnan(kept):
             _, weight, memo, _, _, _, observe, restarts, _ = row
             place = observe if self._shares is None else self._shares.places.get(observe)
             if restarts == self._restarts and place is not None:
@@ -418,6 +494,19 @@ class Playing:
         self._awake_at.pop(number, None)
         if self._log is not None:
             self._log.settle(number, self._reward_of(kept))
+
+    def _learn_several(self, room: Room, number: int, row: Row, kept: float) -> None:
+        """Learn the feedback of a pull of several arms; ``kept`` is that of each where none has come."""
+        drawn = self._draws[number]
+        if not math.isnan(kept):
+            units = drawn.kept or (kept,) * len(drawn.shown)
+            fresh = OpenPull._make(row).restarts == self._restarts
+            if fresh and several.learn(self, room, drawn, units) == FAILED:
+                raise self._no_solution(self._pull(number, row))
+            for arm, unit in zip(drawn.shown, units, strict=True):
+                self._seen[arm] += 1
+                self._sums[arm] += unit
+        del self._draws[number]
 
     def _write_down(self, log: DecisionLog, pull: Pull, weight: float, awake: FloatArray | None) -> None:
         """The arm whose outcome will be known, and the probability that it had to be it."""
@@ -532,6 +621,8 @@ class Playing:
 
     def _pull(self, number: int, row: Row) -> Pull:
         record = OpenPull._make(row)
+        if self._room is not None:
+            return several.pull_of(self._arms, number, self._draws[number], self._lives[record.life])
         arm, observe = self._arms[record.arm], self._arms[record.observe]
         return Pull(number, arm, observe, record.probability, self._lives[record.life])
 

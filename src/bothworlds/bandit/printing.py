@@ -49,7 +49,8 @@ def headline(bandit: Telling) -> str:
     waiting = f", {open_pulls} outstanding" if open_pulls else ""
     waiting += f", {bandit.late} late" if bandit.late else ""
     pulls = plural(bandit.horizon or bandit.rounds, "pull")
-    return f"{len(bandit)} arms, {bandit.policy!r}, {bandit.rounds}{of} {pulls}{waiting}"
+    posed = "" if bandit.problem.plain else f" ({bandit.problem})"
+    return f"{len(bandit)} arms{posed}, {bandit.policy!r}, {bandit.rounds}{of} {pulls}{waiting}"
 
 
 def line(bandit: Telling) -> str:

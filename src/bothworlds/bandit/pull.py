@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, UnknownPullError
 
 Label: TypeAlias = str | int | float | tuple[Any, ...]
+Entry = TypeVar("Entry")
 
 
 class Pull(NamedTuple):
@@ -51,6 +52,16 @@ class Pull(NamedTuple):
         """What names this pull among all pulls of all bandits."""
         return f"{self.bandit}-{self.round}"
 
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """All arms to be played, where a bandit chooses several; here one."""
+        return (self.arm,)
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """For each of ``arms``, the probability of being chosen."""
+        return (self.probability,)
+
     def to_dict(self) -> dict[str, Any]:
         """Id, arm, observe and probability, in plain JSON types."""
         return {
@@ -65,6 +76,9 @@ class Pull(NamedTuple):
         """The pull that :meth:`to_dict` described."""
         try:
             bandit, number = parts_of(data["id"])
+            if "arms" in data:
+                labels = tuple(map(label_of, data["arms"])), tuple(map(label_of, data["observe"]))
+                return PullOfSeveral.of(number, *labels, tuple(map(float, data["probabilities"])), bandit)
             arm, observe = label_of(data["arm"]), label_of(data["observe"])
             return cls(number, arm, observe, float(data["probability"]), bandit)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -76,6 +90,68 @@ class Pull(NamedTuple):
             f"Pull(round={self.round}, arm={self.arm!r}, observe={self.observe!r}, "
             f"probability={self.probability:.4g})"
         )
+
+
+class PullOfSeveral(Pull):
+    """One decision of a bandit that chooses several arms, or is shown several outcomes.
+
+    ``arms`` are to be played, with ``probabilities`` of being chosen; ``observe`` are the arms whose losses
+    or rewards to give back, in that order or by their labels.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(
+        cls,
+        number: int,
+        arms: tuple[Label, ...],
+        observe: tuple[Label, ...],
+        probabilities: tuple[float, ...],
+        bandit: str,
+    ) -> PullOfSeveral:
+        """Tuples in the places of an arm and of its probability."""
+        return cls._make((number, arms, observe, probabilities, bandit))
+
+    @property
+    def arms(self) -> tuple[Label, ...]:
+        """The arms to be played, in the order of the bandit's."""
+        return self[1]  # type: ignore[return-value]  # the place of ``arm``
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """For each of ``arms``, the probability of being chosen."""
+        return self[3]  # type: ignore[return-value]  # the place of ``probability``
+
+    @property
+    def arm(self) -> Label:
+        """The arm, where there is one."""
+        return self._only("arm", self.arms)
+
+    @property
+    def probability(self) -> float:
+        """The probability of the arm, where there is one."""
+        return self._only("probability", self.probabilities, "probabilities")
+
+    def _only(self, name: str, values: tuple[Entry, ...], all_of_them: str = "arms") -> Entry:
+        if len(values) > 1:
+            raise AttributeError(f"a pull of {len(values)} arms has no {name}: see pull.{all_of_them}")
+        return values[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Id, arms, observe and probabilities, in plain JSON types."""
+        _, arms, observe, probabilities, _ = tuple[Any, ...](self)
+        return {
+            "id": self.id,
+            "arms": list(arms),
+            "observe": list(observe),
+            "probabilities": list(probabilities),
+        }
+
+    def __repr__(self) -> str:
+        shown = "" if self.observe == self.arms else f"observe={self.observe!r}, "
+        p = ", ".join(f"{value:.4g}" for value in self.probabilities)
+        return f"Pull(round={self.round}, arms={self.arms!r}, {shown}probabilities=({p}))"
 
 
 # --- ids: <bandit>-<life>-<round> ------------------------------------------------------------------------

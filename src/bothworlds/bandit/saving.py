@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import saved_secret
 from bothworlds.bandit.learned_range import LearnedRange
-from bothworlds.bandit.pull import NO_LIFE, family_of, labels_of, life_and_round
+from bothworlds.bandit.pull import NO_LIFE, Label, family_of, labels_of, life_and_round
 from bothworlds.bandit.recording import Kind
+from bothworlds.bandit.several import Draw
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
 from bothworlds.policies.base import Policy, require_policy, step
 
@@ -38,6 +40,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "retired": sorted(bandit._roster.retired),
         "policy": policies.to_dict(bandit._policy),
         "horizon": bandit._horizon,
+        "problem": bandit._problem.to_dict(),
         "low": bandit._range.low,
         "high": bandit._range.high if learned is None else None,
         "clip": bandit._range.clip,
@@ -67,6 +70,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
                 "made": record.made,
                 "restarts": record.restarts,
                 "asleep": asleep_at(bandit, number),
+                "draw": bandit._draws[number]._asdict() if number in bandit._draws else None,
             }
             for number, record in bandit._open
         ],
@@ -99,7 +103,7 @@ def restore(
         restore_counts(bandit, data)
         for name in ("disabled", "retired"):
             for number in statefile.arms(data, name, n):
-                require_changing_arms(bandit._policy, bandit._shares)
+                require_changing_arms(bandit._policy, bandit._shares, bandit._problem)
                 getattr(bandit._roster, name[:-1])(bandit._arms[number])
         bandit._notes = Notes.from_dict(data.get("history"), n, bandit._rounds)
         bandit._random = rng.from_dict(data["random"])
@@ -107,8 +111,9 @@ def restore(
         if data["version"] == 1:
             step(bandit._params, bandit._state)
         p = list(bandit.probabilities.values())
-        if not (min(p) >= 0.0 and abs(sum(p) - 1.0) < 1e-6):
-            raise StateError("the saved state holds no distribution: probabilities must sum to 1")
+        total = bandit._problem.choose
+        if not (min(p) >= 0.0 and abs(sum(p) - total) < 1e-6 * total):
+            raise StateError(f"the saved state holds no distribution: probabilities must sum to {total}")
         bandit._lives.clear()
         latest = 0
         for item in data["outstanding"]:
@@ -139,8 +144,20 @@ def like_saved(
     if recorded is not None and evidence not in (None, recorded["kind"]):
         raise StateError(f"the saved bandit keeps evidence={recorded['kind']!r}, not {evidence!r}")
     options["evidence"] = evidence if recorded is None else recorded["kind"]
+    options |= problem_options(arms, data.get("problem", {}))
     low, high = data["low"], data["high"]
     return make(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
+
+
+def problem_options(arms: Sequence[Label], problem: dict[str, Any]) -> dict[str, Any]:
+    """The options of a bandit with these arms for the problem that :meth:`Problem.to_dict` described."""
+    shows = problem.get("shows")
+    if not isinstance(shows, list):
+        return problem
+    if len(shows) != len(arms):
+        raise StateError(f"the saved graph is of {len(shows)} arms, and there are {len(arms)}")
+    seen = [[arms[j] for j in _check.indices("shows", others, below=len(arms))] for others in shows]
+    return problem | {"shows": dict(zip(arms, seen, strict=True))}
 
 
 def restore_counts(bandit: Bandit, data: dict[str, Any]) -> None:
@@ -196,7 +213,28 @@ def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> in
         bandit._awake_at[number][asleep] = 0.0
     row = probability, weight, memo, kept, made, arm, observe, since, life_number
     bandit._open.add(number, row)
+    if bandit._problem.several:
+        bandit._draws[number] = drawn_of(bandit, item["draw"])
     return number
+
+
+def drawn_of(bandit: Bandit, item: dict[str, Any]) -> Draw:
+    """The draw of an outstanding pull of several arms."""
+    n, m = len(bandit._arms), bandit._problem.choose
+    arms = _check.indices("arms", item["arms"], below=n).tolist()
+    probabilities = _check.vector(
+        "probabilities", item["probabilities"], size=m, above=0.0, at_most=1.0 + 1e-9
+    )
+    shown = _check.indices("shown", item["shown"], below=n).tolist()
+    size = len(shown)
+    weights = _check.vector("weights", item["weights"], size=size, above=0.0, at_most=1.0 + 1e-9)
+    memos = _check.vector("memos", item["memos"], size=size, at_least=0.0)
+    kept = _check.vector("kept", item["kept"], at_least=0.0, at_most=1.0)
+    most = m if bandit._problem.shows is None else n
+    if len(arms) != m or size > most or kept.size not in (0, size):
+        raise StateError(f"an outstanding pull has {len(arms)} arms, and shows {size}")
+    columns = probabilities.tolist(), shown, weights.tolist(), memos.tolist(), kept.tolist()
+    return Draw(tuple(arms), *map(tuple, columns))
 
 
 def count(data: dict[str, Any], key: str) -> int:

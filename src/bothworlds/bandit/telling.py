@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from bothworlds.bandit import printing
+from bothworlds.bandit import printing, several
 from bothworlds.bandit.changing import Changing
 from bothworlds.bandit.decision_log import DecisionLog
 from bothworlds.bandit.explanation import Explanation, explain
@@ -17,6 +17,7 @@ from bothworlds.bandit.pull import Label, Pull
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.inference.statements import Evidence
 from bothworlds.policies.base import Policy
+from bothworlds.problem import Problem
 
 
 class Telling(Changing):
@@ -35,6 +36,7 @@ class Telling(Changing):
         if log is not None and log.probabilities and self._policy.decoupled:
             fix = "it observes other arms than it plays: leave out probabilities=True"
             raise InvalidArgumentError("log", log, "without probabilities for this policy", fix=fix)
+        several.refuse(self._problem, log=log)
         with self._lock:
             self._log = log
 
@@ -114,6 +116,7 @@ class Telling(Changing):
         Mean reward as of now: green 1 in 5 answers, blue 0 in 4 answers.
         Its feedback has not come.
         """
+        several.refuse(self._problem, pull=pull)
         with self._lock:
             return explain(self, pull)
 
@@ -130,6 +133,11 @@ class Telling(Changing):
     def policy(self) -> Policy:
         """The policy that decides."""
         return self._policy
+
+    @property
+    def problem(self) -> Problem:
+        """What is chosen in a round, and what is shown; arms are numbers there."""
+        return self._problem
 
     @property
     def horizon(self) -> int | None:

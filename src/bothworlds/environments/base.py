@@ -25,6 +25,8 @@ import numpy as np
 from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds._value import Value
 from bothworlds.environments.delay import AT_ONCE, DelayParameters
+from bothworlds.errors import InvalidArgumentError
+from bothworlds.problem import PLAIN, Problem
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +76,11 @@ class Environment(Value, ABC):
         return AT_ONCE
 
     @property
+    def problem(self) -> Problem:
+        """What is chosen in a round, and what is shown: by default one arm, and its loss."""
+        return PLAIN
+
+    @property
     def gaps(self) -> FloatArray | None:
         """Mean loss of every arm minus that of the best, where these are fixed; else None."""
         return None
@@ -101,7 +108,11 @@ class Environment(Value, ABC):
 
 
 def take_over(environment: Environment, base: Environment) -> None:
-    """Give a world around another the capabilities of the one inside."""
+    """Give a world around another the capabilities of the one inside, which must be plain."""
+    if not base.problem.plain:
+        kind, outer = type(environment).__name__, type(base).__name__
+        fix = f"write {outer}({kind}(...), ...)"
+        raise InvalidArgumentError("base", base, "a world in which one arm is chosen", fix=fix)
     for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm"):
         object.__setattr__(environment, name, getattr(base, name))
 
@@ -161,6 +172,7 @@ def keep_totals(kind: type, n_arms: Callable[[Any], int]) -> None:
     add_to_totals.register(kind)(_add_losses)
     cost_of.register(kind)(_cost_from_totals)
     benchmark.register(kind)(_smallest_total)
+    total_of.register(kind)(_total)
 
 
 def _add_losses(env: Any, world: Totals) -> None:
@@ -184,6 +196,21 @@ def least(values: FloatArray) -> float:
 def _smallest_total(env: Any, world: Totals, t: int) -> tuple[float, float]:
     smallest = least(world.cumulative)
     return smallest, smallest
+
+
+def _total(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    return world.cumulative[arm], world.cumulative[arm]
+
+
+@generic
+def total_of(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    """What playing the arm in rounds 1 … t would have cost, and that in the uncorrupted world.
+
+    For sets, whose benchmark is the sum of the smallest of these. By default t times the cost of this round:
+    right where costs are gaps that stay.
+    """
+    cost, clean = cost_of(env, world, t, arm, uniforms)
+    return t * cost, t * clean
 
 
 @generic(inline=True)

@@ -19,6 +19,7 @@ from bothworlds.environments.base import (
     open_world,
     prepare,
     take_over,
+    total_of,
     watches,
 )
 from bothworlds.environments.delayed import Delayed
@@ -245,3 +246,11 @@ def _(env: CorruptedParameters, world: CorruptedWorld, t: int) -> tuple[float, f
     for i in range(env.gaps.size):
         best = min(best, t * env.gaps[i] + world.changes[i])
     return best, 0.0
+
+
+@total_of.register(CorruptedParameters)
+def _(
+    env: CorruptedParameters, world: CorruptedWorld, t: int, arm: int, uniforms: FloatArray
+) -> tuple[float, float]:
+    clean = t * env.gaps[arm]
+    return clean + world.changes[arm], clean

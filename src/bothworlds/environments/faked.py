@@ -18,6 +18,7 @@ from bothworlds.environments.base import (
     open_world,
     prepare,
     take_over,
+    total_of,
     watches,
 )
 from bothworlds.environments.delayed import Delayed
@@ -146,3 +147,8 @@ def _(env: FakedParameters, world: Any, t: int, arm: int, uniforms: FloatArray) 
 @benchmark.register(FakedParameters)
 def _(env: FakedParameters, world: Any, t: int) -> tuple[float, float]:
     return benchmark(env.base, world, t)
+
+
+@total_of.register(FakedParameters)
+def _(env: FakedParameters, world: Any, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    return total_of(env.base, world, t, arm, uniforms)

@@ -9,6 +9,8 @@ from bothworlds._value import from_table, to_table
 from bothworlds.errors import PartError, StateError
 from bothworlds.policies.barbar import BARBAR as BARBAR
 from bothworlds.policies.base import Policy as Policy
+from bothworlds.policies.base import does_not_fit
+from bothworlds.policies.comb_ucb1 import CombUCB1 as CombUCB1
 from bothworlds.policies.decoupled import Avner as Avner
 from bothworlds.policies.decoupled import DecoupledTsallisINF as DecoupledTsallisINF
 from bothworlds.policies.delayed_tsallis_inf import DelayedTsallisINF as DelayedTsallisINF
@@ -25,6 +27,7 @@ from bothworlds.policies.ftrl.aliases import ITH22 as ITH22
 from bothworlds.policies.ftrl.aliases import LBINFV as LBINFV
 from bothworlds.policies.ftrl.aliases import BroadOMD as BroadOMD
 from bothworlds.policies.ftrl.aliases import CountedBarrier as CountedBarrier
+from bothworlds.policies.ftrl.aliases import HybridINF as HybridINF
 from bothworlds.policies.ftrl.aliases import Ito21 as Ito21
 from bothworlds.policies.ftrl.aliases import LightBarrier as LightBarrier
 from bothworlds.policies.ftrl.aliases import TsallisINF as TsallisINF
@@ -41,6 +44,7 @@ from bothworlds.policies.tsallis_switch import TsallisSwitch as TsallisSwitch
 from bothworlds.policies.ucb1 import UCB1 as UCB1
 from bothworlds.policies.uniform import Uniform as Uniform
 from bothworlds.policies.watched.watched import Watched as Watched
+from bothworlds.problem import Problem
 
 REGISTRY = Policy.registry
 
@@ -52,6 +56,15 @@ def names() -> list[str]:
 
 DEFAULT: Policy = Watched(InsuredSampler())
 """What a bandit plays that is not told what to play; docs/default.md says why."""
+
+
+def usual(problem: Problem, horizon: int | None) -> Policy:
+    """What a bandit plays that is not told what to play."""
+    if problem.plain:
+        return DEFAULT
+    if problem.choose > 1:
+        return HybridINF() if horizon is None else LBINFV()
+    raise does_not_fit(None, problem)
 
 
 def get(name: str) -> type[Policy]:

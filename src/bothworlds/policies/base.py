@@ -38,6 +38,7 @@ from bothworlds._jit import FloatArray, IntArray, copy_state, entry, generic, ke
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 
 
@@ -68,17 +69,42 @@ class Policy(Value, ABC):
     accountable: ClassVar[bool] = False
     """Does it minimize estimated losses plus regularizer, which ``bw.theory.account`` can take apart?"""
 
+    fits: ClassVar[frozenset[str]] = frozenset()
+    """What it can do beyond playing one arm and learning its loss: what ``Problem.asks`` for."""
+
     @abstractmethod
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
         """The ``NamedTuple`` of numbers whose type selects the kernels."""
 
-    def resolve(self, n_arms: int, horizon: int | None) -> Any:
-        """Check the number of arms and the horizon, then give the parameters."""
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> Any:
+        """The same for a problem that is not plain, of a kind that ``fits`` names."""
+        raise NotImplementedError(f"{type(self).__name__} fits {problem!r}, and must say how")
+
+    def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
+        """Check the number of arms, the horizon and the problem, then give the parameters."""
         n_arms = _check.integer("n_arms", n_arms, at_least=1)
         if horizon is not None:
             fix = f"there are {n_arms} arms: give a longer horizon, or None if it is unknown"
             horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=fix)
-        return self.parameters(n_arms, horizon)
+        if problem.plain:
+            return self.parameters(n_arms, horizon)
+        problem.check(n_arms)
+        if not problem.asks <= self.fits:
+            raise does_not_fit(self, problem)
+        return self.parameters_for(problem, n_arms, horizon)
+
+
+def does_not_fit(policy: Policy | None, problem: Problem) -> InvalidArgumentError:
+    """The error for a policy that cannot play a problem (None: for a problem without a usual policy)."""
+    able = sorted(kind.__name__ for kind in Policy.registry.values() if problem.asks <= kind.fits)
+    asked = " and ".join(sorted(problem.asks))
+    return InvalidArgumentError(
+        "policy",
+        policy,
+        f"one for {problem}",
+        got="none, and there is no usual one" if policy is None else f"{policy!r}, which is not for {asked}",
+        fix=f"these are: {', '.join(able)}" if able else f"no policy is for {asked} yet",
+    )
 
 
 # --- the kernels that every policy has ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which of several Beta variates, with parameters of at least 1, is the smallest."""
+"""Which of several Beta variates, with parameters of at least 1, are the smallest."""
 
 from __future__ import annotations
 
@@ -97,11 +97,73 @@ def cross(
     return max(0.0, survival - step * mass)
 
 
+@kernel
+def select(values: FloatArray, count: int) -> float:
+    """The number ``count`` of them in increasing order, from 1 on; those before it are put aside."""
+    for c in range(count):
+        smallest = c
+        for i in range(c + 1, values.size):
+            if values[i] < values[smallest]:
+                smallest = i
+        values[c], values[smallest] = values[smallest], values[c]
+    return float(values[count - 1])
+
+
+@kernel(inline=True)
+def add_smallest(
+    weight: float, k: int, density: FloatArray, beyond: FloatArray, before: FloatArray, out: FloatArray
+) -> None:
+    """The part of node k in the probability of being the smallest: f_i·Π_{j≠i} S_j."""
+    n = out.size
+    product = 1.0
+    for i in range(n):
+        before[i] = product
+        product *= beyond[i, k]
+    product = weight
+    for i in range(n - 1, -1, -1):
+        out[i] += density[i, k] * before[i] * product
+        product *= beyond[i, k]
+
+
+@kernel
+def add_among_smallest(
+    weight: float, k: int, density: FloatArray, beyond: FloatArray, counts: FloatArray, out: FloatArray
+) -> None:
+    """The part of node k in the probability of being among the smallest: f_i·P(fewer than m others below).
+
+    How many of the arms before i are below x, none to m − 1, is added up arm by arm: row i of ``counts``.
+    Those after i are added up the same way on the way back, in the last row.
+    """
+    n, m = out.size, counts.shape[1]
+    for c in range(m):
+        counts[0, c] = 1.0 if c == 0 else 0.0
+        counts[n, c] = counts[0, c]
+    for i in range(n - 1):
+        above = beyond[i, k]
+        for c in range(m):
+            fewer = counts[i, c - 1] if c > 0 else 0.0
+            counts[i + 1, c] = above * counts[i, c] + (1.0 - above) * fewer
+    for i in range(n - 1, -1, -1):
+        total = 0.0
+        reached = 0.0  # P(at most c of the arms after i are below x)
+        for c in range(m):
+            reached += counts[n, c]
+            total += counts[i, m - 1 - c] * reached
+        out[i] += weight * density[i, k] * total
+        above = beyond[i, k]
+        for c in range(m - 1, -1, -1):
+            fewer = counts[n, c - 1] if c > 0 else 0.0
+            counts[n, c] = above * counts[n, c] + (1.0 - above) * fewer
+
+
 @kernel(allocates=True)
-def probability_of_smallest(a: FloatArray, b: FloatArray, out: FloatArray) -> None:
+def probability_of_smallest(a: FloatArray, b: FloatArray, choose: int, out: FloatArray) -> None:
     """For independent X_i ~ Beta(a_i, b_i), a_i, b_i ≥ 1: the probability that X_i is the smallest,
 
         P_i = ∫ f_i(x) Π_{j≠i} S_j(x) dx,   S_j(x) = P(X_j > x).
+
+    With ``choose`` = m, that it is among the m smallest: the product is then P(fewer than m of the others are
+    below x), and nothing happens above the m-th smallest upper end.
 
     *Ends.* X = G/(G + H) with independent Gamma variates of shapes a and b, so that by Markov's inequality
     P(X ≤ x) = P(x·H − (1−x)·G ≥ 0) ≤ (1 − λx)^−b·(1 + λ(1−x))^−a. With n = a + b, m = a/n, x ≤ m and the
@@ -115,7 +177,7 @@ def probability_of_smallest(a: FloatArray, b: FloatArray, out: FloatArray) -> No
     lower end on (error 3^−16 = 2e-8 of the height there); likewise towards 1.
 
     Accurate to 1e-8 while a + b < 10^6; beyond, log Gamma loses digits in proportion to a + b. Allocates.
-    Normalized to sum to one.
+    Normalized to sum to m.
     """
     n = a.size
     begin = np.empty(n)
@@ -127,18 +189,20 @@ def probability_of_smallest(a: FloatArray, b: FloatArray, out: FloatArray) -> No
     before = np.empty(n)
     out[:] = 0.0
     x = 1.0
-    end = 1.0
+    ends = np.empty(n)
     rough_at_0 = False
     rough_at_1 = False
     for i in range(n):
         total = a[i] + b[i]
         begin[i] = kl_lower(a[i] / total, TAIL / total)
-        end = min(end, 1.0 - kl_lower(b[i] / total, TAIL / total))
+        ends[i] = 1.0 - kl_lower(b[i] / total, TAIL / total)
         rough_at_0 = rough_at_0 or (a[i] < SMOOTH and a[i] != math.floor(a[i]))
         rough_at_1 = rough_at_1 or (b[i] < SMOOTH and b[i] != math.floor(b[i]))
         x = min(x, begin[i])
         width[i] = PANEL * math.sqrt(a[i] * b[i] / (total + 1.0)) / total
         log_norm[i] = log_gamma(total) - log_gamma(a[i]) - log_gamma(b[i])
+    end = select(ends, choose)
+    counts = np.empty((n + 1 if choose > 1 else 0, choose))
     while x < end:
         right = end
         for i in range(n):
@@ -152,18 +216,14 @@ def probability_of_smallest(a: FloatArray, b: FloatArray, out: FloatArray) -> No
             if begin[i] < right:
                 survival[i] = cross(a[i], b[i], log_norm[i], x, step, survival[i], density[i], beyond[i])
         for k in range(N_NODES):
-            product = 1.0
-            for i in range(n):
-                before[i] = product
-                product *= beyond[i, k]
-            product = step * WEIGHTS[k]
-            for i in range(n - 1, -1, -1):
-                out[i] += density[i, k] * before[i] * product
-                product *= beyond[i, k]
+            if choose == 1:
+                add_smallest(step * WEIGHTS[k], k, density, beyond, before, out)
+            else:
+                add_among_smallest(step * WEIGHTS[k], k, density, beyond, counts, out)
         x = right
     total = 0.0
     for i in range(n):
         out[i] = max(out[i], UNREACHED)
         total += out[i]
     for i in range(n):
-        out[i] /= total
+        out[i] = min(1.0, choose * (out[i] / total))

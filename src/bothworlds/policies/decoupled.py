@@ -32,6 +32,7 @@ from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.policies.ftrl.many.tsallis import ManyArmsParameters
 from bothworlds.policies.ftrl.rates import RootRate
 from bothworlds.policies.ftrl.state import FTRLState
+from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.regularizers import Shannon, Tsallis
 from bothworlds.simplex.steps import MULTIPLIER, TOTAL, TwoThirdsTsallisStep
 
@@ -94,9 +95,9 @@ class DecoupledTsallisINF(Policy, name="decoupled-tsallis-inf"):
         ftrl = FTRL(Tsallis(BETA), rates=RootRate(theta)).parameters(n_arms, horizon)
         return DecoupledParameters(ftrl, 1.0 - BETA / 2.0)
 
-    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+    def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
         """The parameters, or for many arms those of a machine with the same distributions."""
-        params = super().resolve(n_arms, horizon)
+        params = super().resolve(n_arms, horizon, problem)
         if n_arms < MANY_ARMS:
             return params
         theta = params.ftrl.rate.theta  # p ∝ (L − x)^−3, so that p^⅔ ∝ (L − x)^−2

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, kernel
+from bothworlds._jit import FloatArray, IntArray, kernel
 from bothworlds.policies.base import (
     Policy,
     act,
@@ -21,6 +21,8 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.beta import probability_of_smallest
+from bothworlds.policies.several import act_several
+from bothworlds.problem import SETS, Problem
 from bothworlds.rng import expand
 from bothworlds.variates import sample_beta
 
@@ -29,6 +31,13 @@ class ThompsonParameters(NamedTuple):
     """The number of arms."""
 
     n_arms: int
+
+
+class ThompsonSetParameters(NamedTuple):
+    """The number of arms, and how many are chosen."""
+
+    n_arms: int
+    choose: int
 
 
 class ThompsonState(NamedTuple):
@@ -40,6 +49,14 @@ class ThompsonState(NamedTuple):
     """1 + the number of losses 0 seen."""
 
 
+class ThompsonSetState(NamedTuple):
+    """The same, and room for the smallest draws of a round."""
+
+    ones: FloatArray
+    zeros: FloatArray
+    smallest: FloatArray
+
+
 @dataclass(frozen=True, repr=False)
 class Thompson(Policy, name="thompson"):
     """Thompson sampling: draw a mean loss for every arm from its posterior, play the smallest.
@@ -47,7 +64,8 @@ class Thompson(Policy, name="thompson"):
     The prior of each mean is uniform, Beta(1, 1), and the posterior after losses 0 and 1 is
     Beta(1 + ones, 1 + zeros). A fractional loss ℓ counts as 1 with probability ℓ, else as 0, which keeps
     its mean. On iid losses the regret is asymptotically optimal for Bernoulli losses, and low in practice;
-    an adversary makes it linear.
+    an adversary makes it linear. It plays sets too, the m smallest draws (MP-TS, multiple plays), which is
+    asymptotically optimal likewise.
 
     A draw says which arm, not how probable it was: the distribution, P(arm i has the smallest draw), is
     integrated when somebody asks, as ``Bandit.pull`` does. It is accurate to 1e-6. The rounding takes its
@@ -67,14 +85,21 @@ class Thompson(Policy, name="thompson"):
     W. Thompson: On the Likelihood that One Unknown Probability Exceeds Another. Biometrika 1933.
     S. Agrawal, N. Goyal: Analysis of Thompson Sampling for the Multi-armed Bandit Problem. COLT 2012 (the
     rounding).
+    J. Komiyama, J. Honda, H. Nakagawa: Optimal Regret Analysis of Thompson Sampling in Stochastic Multi-armed
+    Bandit Problem with Multiple Plays. ICML 2015 (sets).
     """
 
     explicit: ClassVar[bool] = False
     fixed_arms: ClassVar[str | None] = None
+    fits: ClassVar[frozenset[str]] = frozenset({SETS})
 
     def parameters(self, n_arms: int, horizon: int | None) -> ThompsonParameters:
         """K; the horizon plays no part."""
         return ThompsonParameters(n_arms)
+
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> ThompsonSetParameters:
+        """K and m."""
+        return ThompsonSetParameters(n_arms, problem.choose)
 
 
 def prior(n_arms: int) -> ThompsonState:
@@ -113,7 +138,7 @@ def _memo(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
 
 
 def _distribution(params: Any, state: Any, out: FloatArray) -> None:
-    probability_of_smallest(state.ones, state.zeros, out)
+    probability_of_smallest(state.ones, state.zeros, 1, out)
 
 
 def _restrict(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> None:
@@ -124,7 +149,7 @@ def _restrict(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> No
             posteriors[0, count] = state.ones[i]
             posteriors[1, count] = state.zeros[i]
             count += 1
-    probability_of_smallest(posteriors[0, :count], posteriors[1, :count], posteriors[2, :count])
+    probability_of_smallest(posteriors[0, :count], posteriors[1, :count], 1, posteriors[2, :count])
     count = 0
     for i in range(params.n_arms):
         out[i] = 0.0
@@ -154,10 +179,62 @@ def _(params: ThompsonParameters) -> ThompsonState:
     return prior(params.n_arms)
 
 
-@learn.register(ThompsonParameters)
-def _(
-    params: ThompsonParameters, state: ThompsonState, arm: int, loss: float, weight: float, memo: float
-) -> None:
+def _learn(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
     one = rounded(loss, memo)
     state.ones[arm] += one
     state.zeros[arm] += 1.0 - one
+
+
+learn.register(ThompsonParameters)(_learn)
+
+
+# --- sets ---------------------------------------------------------------------------------------------------
+
+
+@init.register(ThompsonSetParameters)
+def _(params: ThompsonSetParameters) -> ThompsonSetState:
+    return ThompsonSetState(*prior(params.n_arms), np.zeros(params.choose))
+
+
+@act_several.register(ThompsonSetParameters)
+def _(params: ThompsonSetParameters, state: ThompsonSetState, uniforms: FloatArray, out: IntArray) -> None:
+    for i in range(params.n_arms):
+        value = sample_beta(state.ones[i], state.zeros[i], uniforms[0], i)
+        k = min(i, params.choose)  # so many are in their place, the smallest first
+        if k == params.choose and value >= state.smallest[k - 1]:
+            continue
+        k = min(k, params.choose - 1)
+        while k > 0 and state.smallest[k - 1] > value:
+            state.smallest[k] = state.smallest[k - 1]
+            out[k] = out[k - 1]
+            k -= 1
+        state.smallest[k] = value
+        out[k] = i
+    sort(out)
+
+
+@kernel
+def sort(arms: IntArray) -> None:
+    """In increasing order."""
+    for i in range(1, arms.size):
+        arm = arms[i]
+        k = i
+        while k > 0 and arms[k - 1] > arm:
+            arms[k] = arms[k - 1]
+            k -= 1
+        arms[k] = arm
+
+
+@memo_of.register(ThompsonSetParameters)
+def _(params: ThompsonSetParameters, state: ThompsonSetState, arm: int, uniforms: FloatArray) -> float:
+    return expand(uniforms[0], (params.n_arms + arm) << 32)  # a number of its own for every arm
+
+
+@distribution.register(ThompsonSetParameters)
+def _(params: ThompsonSetParameters, state: ThompsonSetState, out: FloatArray) -> None:
+    probability_of_smallest(state.ones, state.zeros, params.choose, out)
+
+
+weight_of.register(ThompsonSetParameters)(_weight)
+weighs.register(ThompsonSetParameters)(_weighs)
+learn.register(ThompsonSetParameters)(_learn)

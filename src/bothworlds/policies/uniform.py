@@ -9,12 +9,15 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, grow, init, learn
+from bothworlds.policies.systematic import draws_sets_from_its_p
+from bothworlds.problem import SETS, Problem
 
 
 class UniformParameters(NamedTuple):
-    """The number of arms."""
+    """The number of arms, and how many are chosen."""
 
     n_arms: int
+    choose: int = 1
 
 
 class UniformState(NamedTuple):
@@ -25,7 +28,7 @@ class UniformState(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Uniform(Policy, name="uniform"):
-    """Every arm with probability 1/K, for ever: what any learning policy must beat.
+    """Every arm with probability 1/K (m/K in sets of m), for ever: what any learning policy must beat.
 
     Examples
     --------
@@ -35,18 +38,24 @@ class Uniform(Policy, name="uniform"):
     """
 
     fixed_arms: ClassVar[str | None] = None
+    fits: ClassVar[frozenset[str]] = frozenset({SETS})
 
     def parameters(self, n_arms: int, horizon: int | None) -> UniformParameters:
         """K; the horizon plays no part."""
         return UniformParameters(n_arms)
 
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> UniformParameters:
+        """K and the size of the sets."""
+        return UniformParameters(n_arms, problem.choose)
+
 
 draws_from_its_p(UniformParameters, weighs_losses=False)
+draws_sets_from_its_p(UniformParameters)
 
 
 @init.register(UniformParameters)
 def _(params: UniformParameters) -> UniformState:
-    return UniformState(np.full(params.n_arms, 1.0 / params.n_arms))
+    return UniformState(np.full(params.n_arms, params.choose / params.n_arms))
 
 
 @grow.register(UniformParameters)

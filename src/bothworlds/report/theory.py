@@ -34,8 +34,8 @@ def bounds(study: Study) -> pd.DataFrame | None:
     rows: list[dict[str, Any]] = []
     for cell in manifest["cells"]:
         world = manifest["environments"][cell["environment"]]
-        if world["kind"] in ("delayed", "switching-cost"):
-            continue  # hardly a theorem here is about feedback that comes late, or about switches
+        if world["kind"] in ("delayed", "switching-cost", "feedback-graph"):
+            continue  # hardly a theorem here is about feedback that comes late or tells more, or switches
         try:
             policy = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
             curve = bound_curve(
@@ -46,6 +46,7 @@ def bounds(study: Study) -> pd.DataFrame | None:
                 corruption=cell["corruption"] or 0.0,
                 spread=cell["spread"],
                 horizon=cell["horizon"],
+                choose=world["settings"].get("choose", 1),
             )
         except BothworldsError:
             continue  # nothing is stated about this policy here

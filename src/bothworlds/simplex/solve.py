@@ -88,11 +88,14 @@ def solve(
     rates:
         γ, one positive number per arm, or one number for all arms.
     regularizer:
-        ``LogBarrier()``, ``Tsallis(beta)``, ``Shannon()`` or a ``Hybrid`` of them.
+        ``LogBarrier()``, ``Tsallis(beta)``, ``Shannon()`` or a ``Hybrid`` of them; for sets of arms one of
+        ``bw.regularizers.ComplementBarrier(weight)`` and ``ComplementTsallis(weight)``.
     log_barrier:
         C ≥ 0, the coefficient of the extra log-barrier.
     total:
-        The mass to distribute; 1 for a probability distribution.
+        The mass to distribute: 1 for a probability distribution, m for the probabilities of being among m
+        chosen arms. With ``ComplementBarrier`` and ``ComplementTsallis`` every p stays below 1, so that m is
+        any number below that of the arms and p can be drawn as sets of m; with others p may exceed 1 then.
     start:
         An earlier solution for the same number of arms. It only saves iterations.
 
@@ -116,6 +119,8 @@ def solve(
     array([0.6132, 0.3167, 0.0701])
     >>> s.residual < 1e-12 and abs(s.sum_error) < 1e-12
     True
+    >>> bw.solve([0.0, 1.0, 5.0], 1.0, bw.regularizers.ComplementTsallis(2.0), total=2.0).p.round(3)
+    array([0.94 , 0.88 , 0.18 ])
     """
     loss_array = _check.vector("losses", losses)
     n_arms = loss_array.size
@@ -132,6 +137,9 @@ def solve(
         )
     barrier = _check.number("log_barrier", log_barrier, at_least=0.0)
     mass = _check.number("total", total, above=0.0)
+    if regularizer.below_one and mass >= n_arms > 1:
+        allowed = f"below the number of arms, {n_arms}"
+        raise InvalidArgumentError("total", mass, allowed, fix=f"{regularizer!r} keeps every p below 1")
     p = np.zeros(n_arms)
     multiplier = np.nan
     if start is not None:

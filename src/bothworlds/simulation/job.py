@@ -19,6 +19,7 @@ from bothworlds.environments.base import open_world
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init
+from bothworlds.policies.several import new_round, shown_by
 from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
     BAD_LOSS,
@@ -32,6 +33,7 @@ from bothworlds.simulation.engine import (
     part_of,
     play_block,
 )
+from bothworlds.simulation.several import play_rounds
 from bothworlds.simulation.watch import Watch
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
@@ -73,9 +75,14 @@ class Job:
     def kernel(self) -> tuple[Any, tuple[Any, ...]]:
         """What ``run`` needs compiled: the entry, and arguments of the right types."""
         n = self.environment.n_arms
-        return play_block, tuple(
+        return self.loop, tuple(
             self.arguments(np.empty((0, N_MEASURED)), np.empty((0, n)), no_record(n)).values()
         )
+
+    @property
+    def loop(self) -> Any:
+        """The loop for this problem."""
+        return play_rounds if self.environment.problem.several else play_block
 
     def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
@@ -90,9 +97,10 @@ class Job:
         for before, rounds in self.stretches(arguments, randoms):
             if stop.is_set():
                 break
-            first = before if self.trace else 0
-            arguments["record"] = part_of(record, first, first + rounds)
-            ended, t, loss = play_block.compiled(*arguments.values())
+            if "record" in arguments:
+                first = before if self.trace else 0
+                arguments["record"] = part_of(record, first, first + rounds)
+            ended, t, loss = self.loop.compiled(*arguments.values())
             if ended == BAD_LOSS:
                 if self.environment.can_end and np.isnan(loss):
                     record = part_of(record, 0, t - 1)
@@ -136,16 +144,19 @@ class Job:
     def arguments(self, measured: FloatArray, distributions: FloatArray, record: Record) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
         n = self.environment.n_arms
-        params = self.policy.resolve(n, self.known_horizon)
+        problem = self.environment.problem
+        params = self.policy.resolve(n, self.known_horizon, problem)
         env = self.environment.parameters(self.horizon)
         delay = self.environment.delay(self.horizon)
+        rounds: dict[str, Any] = {"delay": delay, "queue": empty_queue(delay)}
+        if problem.several:
+            rounds = {"graph": shown_by(problem, n), "drawn": new_round(problem, n)}
         return {
             "params": params,
             "state": init(params),
             "env": env,
             "world": open_world(env),
-            "delay": delay,
-            "queue": empty_queue(delay),
+            **rounds,
             "policy_uniforms": np.empty((0, self.policy.draws)),
             "world_uniforms": np.empty((0, self.columns)),
             "before": 0,
@@ -154,7 +165,7 @@ class Job:
             "p": np.empty(n),
             "measured": measured,
             "distributions": distributions,
-            "record": record,
+            **({} if problem.several else {"record": record}),
         }
 
     @property
@@ -302,7 +313,7 @@ def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
     world = job.environment
     recorded = job.trace or job.evidence
     simple = not (recorded or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest)
-    if not simple or len(jobs) < LANES:
+    if not simple or not world.problem.plain or len(jobs) < LANES:
         return list(jobs)
     params = job.policy.resolve(world.n_arms, job.known_horizon)
     if not fit(params, world.parameters(job.horizon)):
@@ -320,7 +331,8 @@ def block_of(environment: Environment, block: int | None, policy: Policy, known_
     if environment.made_in_blocks:
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
         return max(16, min(BLOCK, PYTHON_WORK // n_arms))
-    touched_arms = getattr(policy.resolve(n_arms, known_horizon), "touched_arms", n_arms)
+    params = policy.resolve(n_arms, known_horizon, environment.problem)
+    touched_arms = getattr(params, "touched_arms", n_arms)
     return block or max(16, min(BLOCK, WORK // touched_arms))
 
 
@@ -328,7 +340,7 @@ def check_pair(
     policy: Policy, environment: Environment, known_horizon: int | None, *, evidence: bool = False
 ) -> None:
     """Refuse a policy that cannot play in the environment, with the horizon it is told, or not be watched."""
-    policy.resolve(environment.n_arms, known_horizon)
+    policy.resolve(environment.n_arms, known_horizon, environment.problem)
     if policy.decoupled and evidence:
         raise InvalidArgumentError(
             "policy", policy, "one that observes the arm it plays, if evidence is kept"
@@ -353,6 +365,10 @@ def check_fit(
     environment.parameters(horizon)
     for policy in policies:
         check_pair(policy, environment, horizon if tell_horizon else None, evidence=evidence)
+    for name, asked in (("trace", trace), ("evidence", evidence)):
+        if asked and environment.problem.several:
+            wanted = f"False for {environment.problem}: rounds have several arms"
+            raise InvalidArgumentError(name, asked, wanted)
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgumentError(

@@ -19,7 +19,7 @@ class Trace:
         played arm, ``rates`` the learning rates γ, ``estimates`` the cumulative estimated losses (both
         since the last restart, where the policy restarts; NaN where a policy has none).
     arms, losses:
-        The observed arms and their losses, of length n.
+        The observed arms and their losses, of length n; for sets, a row for each round.
     played:
         The arms played, where they are known: in a simulation, not in a replay.
     """
@@ -35,7 +35,7 @@ class Trace:
     played: IntArray | None = None
 
     def __len__(self) -> int:
-        return int(self.arms.size)
+        return len(self.arms)
 
     def __repr__(self) -> str:
         return f"Trace({self.policy!r}, n_arms={self.n_arms}, horizon={self.horizon}, rounds={len(self)})"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from bothworlds import _check
 from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.estimators import REDUCED_VARIANCE, CappedBaseline, ImplicitExploration
 from bothworlds.policies.ftrl.ftrl import FTRL, Alias
-from bothworlds.policies.ftrl.kernel import FTRLParameters
+from bothworlds.policies.ftrl.kernel import FTRLParameters, on_sets
 from bothworlds.policies.ftrl.predictions import MeanPredictions, SteadyPredictions
 from bothworlds.policies.ftrl.rates import (
     ConstantRate,
@@ -27,9 +27,11 @@ from bothworlds.policies.ftrl.rates import (
     log_arms,
     log_horizon,
 )
+from bothworlds.problem import SETS, Problem
 from bothworlds.simplex.regularizers import (
     CenteredTsallis,
     ComplementBarrier,
+    ComplementTsallis,
     LogBarrier,
     Regularizer,
     Shannon,
@@ -357,13 +359,21 @@ class LBINFV(Alias, name="lb-inf-v"):
     stochastic worlds the regret is O(Σ_i (σ_i²/Δ_i + 1)·log T), σ_i² the variance of arm i. Needs the
     horizon.
 
-    Formulas and ε = 1/5 are those of the authors' own code for combinatorial semi-bandits (least-squares
-    predictions), with sets of one arm.
+    It plays sets of m arms too (``choose=m``): then Σp = m, p_i is the probability of being chosen, and what
+    is said here of the arm a holds for each that is chosen. Proved for these constants, for m = 1 and for
+    sets: in stochastic worlds, and with corruption, regret O(Σ_i (σ_i²/Δ_i + 1)·log T), Δ_i the distance of
+    arm i to the worst of the best m; against any adversary O(√(K·min{L*, mT − L*, Q}·log T)), L* the loss of
+    the best set and Q the squared deviations of all losses from their means.
+
+    Formulas are those of the paper for combinatorial semi-bandits, ε = 1/5 is that of the authors' code.
 
     Parameters
     ----------
     epsilon:
         ε in (0, ½].
+    eta:
+        None: the predictions above, least squares. A number in (0, ½): m_i moves towards each loss seen of
+        arm i by η times the difference (gradient descent; the authors' code has ¼).
 
     Examples
     --------
@@ -381,19 +391,78 @@ class LBINFV(Alias, name="lb-inf-v"):
     """
 
     accountable: ClassVar[bool] = False  # predictions
+    fits: ClassVar[frozenset[str]] = frozenset({SETS})
 
     epsilon: float = 0.2
+    _: KW_ONLY
+    eta: float | None = None
 
     def __post_init__(self) -> None:
         value = _check.number("epsilon", self.epsilon, above=0.0, at_most=0.5)
         object.__setattr__(self, "epsilon", value)
+        if self.eta is not None:
+            eta = _check.number("eta", self.eta, above=0.0, below=0.5, fix="None: least squares")
+            object.__setattr__(self, "eta", eta)
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """A barrier on both sides, least-squares predictions, and rates that follow the variance."""
         horizon = require_horizon(self, horizon, "Ito21()")
         # a single arm cannot be kept away from p = 1, and needs no regularizer
         barrier: Regularizer = ComplementBarrier(log_horizon(horizon)) if n_arms > 1 else LogBarrier()
-        return FTRL(barrier, rates=VarianceRates(self.epsilon), predictions=MeanPredictions())
+        predictions = MeanPredictions() if self.eta is None else SteadyPredictions(self.eta)
+        return FTRL(barrier, rates=VarianceRates(self.epsilon), predictions=predictions)
+
+
+@dataclass(frozen=True, repr=False)
+class HybridINF(Alias, name="hybrid-inf"):
+    """HYBRID: FTRL for sets of m of K arms with half-Tsallis entropy and the entropy of the complement.
+
+    In round t the probabilities of being chosen are, over 0 ≤ p ≤ 1 with Σp = m,
+
+        p^t = argmin <p, Σ_{s<t} ℓ̂^s> + (√t/2)·Σ_i [−√p_i + γ·(1−p_i)·log(1−p_i)],
+
+    with ℓ̂_i = 1[i chosen]·ℓ_i/p_i, and γ = 1 if m ≤ K/2, else γ = min{1, 1/√(log(K/(K−m)))}. Both are proved
+    for these constants: in stochastic worlds, and with corruption, regret O(Σ_i log T/Δ_i), Δ_i the distance
+    of arm i to the worst of the best m; against any adversary O(√(mKT)) for m ≤ K/2. Needs no horizon. With
+    m = 1 it is a bandit policy like Tsallis-INF, four times less regularized.
+
+    The paper has losses o in [−1, 1], estimates (o + 1)/p − 1 and rate √t. With o = 2ℓ − 1 and sets of one
+    size, the −1 is the same for all sets, and halving everything gives the above.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bandit = bw.Bandit(["ale", "bun", "cod", "dip"], bw.HybridINF(), choose=2, seed=1)
+    >>> pull = bandit.pull()
+    >>> pull.arms
+    ('ale', 'cod')
+    >>> bandit.update(pull, rewards=[1.0, 0.0])
+    >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
+    {'ale': 0.628, 'bun': 0.628, 'cod': 0.116, 'dip': 0.628}
+
+    References
+    ----------
+    J. Zimmert, H. Luo, C.-Y. Wei: Beating Stochastic and Adversarial Semi-bandits Optimally and
+    Simultaneously. ICML 2019.
+    """
+
+    accountable: ClassVar[bool] = False  # no divergence is registered for its regularizer
+    fixed_arms: ClassVar[str | None] = "it is for sets of arms that stay"
+    fits: ClassVar[frozenset[str]] = frozenset({SETS})
+
+    def ftrl(self, n_arms: int, horizon: int | None, *, choose: int = 1) -> FTRL:
+        """The regularizer for sets of this size, and √t/4: ¼·2√p = √p/2."""
+        if n_arms == 1:  # which cannot be kept away from p = 1, and needs no regularizer
+            return FTRL(LogBarrier(), rates=RootRate(0.25))
+        gamma = 1.0
+        if 2 * choose > n_arms:
+            gamma = min(1.0, 1.0 / math.sqrt(math.log(n_arms / (n_arms - choose))))
+        return FTRL(ComplementTsallis(2.0 * gamma), rates=RootRate(0.25))
+
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> Any:
+        """Those of the FTRL, over sets."""
+        ftrl = self.ftrl(n_arms, horizon, choose=problem.choose)
+        return on_sets(ftrl.parameters(n_arms, horizon), problem.choose)
 
 
 @dataclass(frozen=True, repr=False)

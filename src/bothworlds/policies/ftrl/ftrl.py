@@ -10,10 +10,11 @@ from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.estimators import IMPORTANCE_WEIGHTED, Estimator, ImportanceWeighted
-from bothworlds.policies.ftrl.kernel import FTRLParameters
+from bothworlds.policies.ftrl.kernel import FTRLParameters, on_sets
 from bothworlds.policies.ftrl.many import with_many_arms
 from bothworlds.policies.ftrl.predictions import OptimisticParameters, Predictions
 from bothworlds.policies.ftrl.rates import PaperRates, Rates, same_for_all
+from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.regularizers import Constants, Regularizer
 from bothworlds.simplex.steps import choose_step
 
@@ -153,9 +154,9 @@ class FTRL(Policy, name="ftrl"):
         ftrl = FTRLParameters(regularizer, self.estimator.parameters(), rate, log_barrier, n_arms, step)
         return ftrl if self.predictions is None else OptimisticParameters(ftrl, self.predictions.parameters())
 
-    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+    def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
         """The parameters, or for many arms those of a machine with the same distribution, if there is one."""
-        return with_many_arms(super().resolve(n_arms, horizon))
+        return with_many_arms(super().resolve(n_arms, horizon, problem))
 
     def _paper(self, n_arms: int, horizon: int | None) -> tuple[float, Rates]:
         """C and the paper's rates."""
@@ -194,6 +195,13 @@ class Alias(Policy):
         """Those of the FTRL."""
         return self.ftrl(n_arms, horizon).parameters(n_arms, horizon)
 
-    def resolve(self, n_arms: int, horizon: int | None) -> Any:
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> Any:
+        """Those of the FTRL, over sets."""
+        params = self.parameters(n_arms, horizon)
+        if isinstance(params, OptimisticParameters):
+            return params._replace(ftrl=on_sets(params.ftrl, problem.choose))
+        return on_sets(params, problem.choose)
+
+    def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
         """The parameters, or for many arms those of a machine with the same distribution, if there is one."""
-        return with_many_arms(super().resolve(n_arms, horizon))
+        return with_many_arms(super().resolve(n_arms, horizon, problem))

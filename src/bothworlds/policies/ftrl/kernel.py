@@ -50,9 +50,20 @@ from bothworlds.policies.ftrl.state import (
     ROUND,
     FTRLState,
 )
+from bothworlds.policies.systematic import draws_sets_from_its_p
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers.base import slope
-from bothworlds.simplex.steps import MULTIPLIER, SEVERAL, TOTAL, advance, carries, cold, one_rate
+from bothworlds.simplex.steps import (
+    MULTIPLIER,
+    SEVERAL,
+    TOTAL,
+    SetStep,
+    advance,
+    carries,
+    cold,
+    mass,
+    one_rate,
+)
 
 
 class FTRLParameters(NamedTuple):
@@ -67,6 +78,11 @@ class FTRLParameters(NamedTuple):
     log_barrier: float
     n_arms: int
     step: Any
+
+
+def on_sets(params: FTRLParameters, choose: int) -> FTRLParameters:
+    """The same over sets of so many arms."""
+    return params._replace(step=SetStep(float(choose)))
 
 
 RECENTER = 4096.0
@@ -95,10 +111,12 @@ def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> int:
     scalars[HORIZON] = horizon
     scalars[BEGUN] = scalars[LOSS_SUM]
     begin_rates(params.rate, state)
-    state.p[:] = 1.0 / n
-    state.carried[TOTAL] = 1.0
+    total = mass(params.step)
+    state.p[:] = total / n
+    state.carried[TOTAL] = total
     state.carried[MULTIPLIER] = -(
-        state.rates[0] * slope(params.regularizer, math.log(n))[0] + params.log_barrier * n
+        state.rates[0] * slope(params.regularizer, math.log(n) - math.log(total))[0]
+        + params.log_barrier * (n / total)
     )
     for i in range(1, n):
         if state.rates[i] != state.rates[0]:
@@ -117,6 +135,9 @@ def _(params: FTRLParameters, state: FTRLState, fresh: FTRLState, loss_sum: floa
 @act.register(FTRLParameters, inline=True)
 def _(params: FTRLParameters, state: FTRLState, uniforms: FloatArray) -> int:
     return find(state.p, uniforms[0] * state.carried[TOTAL])
+
+
+draws_sets_from_its_p(FTRLParameters)
 
 
 @weight_of.register(FTRLParameters, inline=True)

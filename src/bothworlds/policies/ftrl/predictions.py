@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, kernel
+from bothworlds._jit import FloatArray, IntArray, kernel
 from bothworlds._value import Value
 from bothworlds.policies.base import (
     act,
@@ -36,6 +36,7 @@ from bothworlds.policies.base import (
 )
 from bothworlds.policies.ftrl.kernel import FTRLParameters, solve_anew, update_p
 from bothworlds.policies.ftrl.state import EPOCH, LEARNED, LOSS_SUM, FTRLState
+from bothworlds.policies.several import act_several
 from bothworlds.simplex.steps import SEVERAL
 
 
@@ -114,6 +115,11 @@ def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray
     return act(params.ftrl, state.ftrl, uniforms)
 
 
+@act_several.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray, out: IntArray) -> None:
+    act_several(params.ftrl, state.ftrl, uniforms, out)
+
+
 @weight_of.register(OptimisticParameters)
 def _(params: OptimisticParameters, state: OptimisticState, arm: int) -> float:
     return weight_of(params.ftrl, state.ftrl, arm)
@@ -136,8 +142,11 @@ def _(
     if memo != ftrl.scalars[EPOCH]:  # drawn before the last restart: only the prediction survives restarts
         ftrl.losses[arm] += part * error
         return
-    for i in range(ftrl.losses.size):
-        ftrl.losses[i] += state.predictions[i]
+    if ftrl.scalars[LEARNED] == 0.0:  # the first of its round
+        for i in range(ftrl.losses.size):
+            ftrl.losses[i] += state.predictions[i]
+    else:
+        ftrl.losses[arm] += part * error
     learn(params.ftrl, ftrl, arm, error, weight, memo)
     ftrl.scalars[LOSS_SUM] += loss - error
 

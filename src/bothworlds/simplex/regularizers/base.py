@@ -6,8 +6,8 @@ is its negative slope, seen from the *depth* ``v = −log p`` of an arm:
     h(v) = −ψ'(e^{−v}),        e.g.  e^v (log-barrier),  β/(1−β)·e^{(1−β)v} (Tsallis),  v (Shannon).
 
 h is increasing and convex in v for every ψ that is usable here, and sums of such functions are so too,
-which is why the extra barrier (C·e^v) and hybrids come for free. (The one exception, ComplementBarrier,
-is increasing but not convex: it brings a response of its own and stays out of hybrids.) At the optimum
+which is why the extra barrier (C·e^v) and hybrids come for free. (ComplementBarrier and ComplementTsallis
+are increasing but not convex: they bring responses of their own and stay out of hybrids.) At the optimum
 each arm satisfies
 
     y_i := L_i − λ = γ_i h(v_i) + C e^{v_i},
@@ -48,6 +48,9 @@ class Regularizer(Value, ABC):
     """Base class of regularizers: immutable, comparable, hashable, printable."""
 
     registry: ClassVar[dict[str, type[Any]]] = {}
+
+    below_one: ClassVar[bool] = False
+    """Is its slope infinite at p = 1, so that no arm gets there?"""
 
     @abstractmethod
     def parameters(self) -> Any:
@@ -125,6 +128,15 @@ def respond(
 ) -> tuple[float, float, float]:
     """The p at which an arm's slope is ``y``, with dy/dv and d²y/dv²; a closed form may be registered."""
     return newton_response(regularizer, y, rate, log_barrier, start)
+
+
+@generic
+def against(regularizer: Any, odds: float, p: float) -> tuple[float, float]:
+    """h and its slope as functions of the odds (1−p)/p against the arm, for regularizers ``below_one``.
+
+    Must be increasing and concave in the odds. ``p`` = 1/(1 + odds) saves a division.
+    """
+    raise NotImplementedError("a regularizer for sets must register against")
 
 
 # --- what divergences need, registered by the regularizers whose regret can be accounted for ---------------

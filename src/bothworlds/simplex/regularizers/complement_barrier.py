@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
-from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, respond, slope
+from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, against, respond, slope
 
 CERTAIN = -100.0  # below this height the odds against an arm are under e^{-101}, and p is 1 to the last bit
 
@@ -32,6 +32,8 @@ class ComplementBarrier(Regularizer):
         w > 0, the weight of the second part.
     """
 
+    below_one: ClassVar[bool] = True
+
     weight: float
 
     def __post_init__(self) -> None:
@@ -50,6 +52,13 @@ def _(regularizer: ComplementBarrierParameters, depth: float) -> tuple[float, fl
     weight = regularizer.weight
     height = odds - weight * math.log1p(1.0 / odds)
     return height, 1.0 + odds + weight / odds, (1.0 + odds) * (1.0 - weight / odds / odds)
+
+
+@against.register(ComplementBarrierParameters, inline=True)
+def _(regularizer: ComplementBarrierParameters, odds: float, p: float) -> tuple[float, float]:
+    inverse = 1.0 / odds
+    weight = regularizer.weight
+    return odds - weight * math.log1p(inverse), 1.0 + weight * inverse * p
 
 
 @respond.register(ComplementBarrierParameters)

@@ -17,11 +17,13 @@ from bothworlds.simplex.steps.base import (
     advance,
     carries,
     cold,
+    mass,
     one_rate,
 )
 from bothworlds.simplex.steps.closed import ShannonClosedStep, TsallisClosedStep
 from bothworlds.simplex.steps.log_barrier import LogBarrierStep
 from bothworlds.simplex.steps.root_tsallis import HalfTsallisStep, TwoThirdsTsallisStep
+from bothworlds.simplex.steps.sets import SetStep
 
 
 def choose_step(regularizer: Any, log_barrier: float, one_rate_for_all: bool, n_arms: int) -> Any:
@@ -54,6 +56,7 @@ __all__ = [
     "GeneralStep",
     "HalfTsallisStep",
     "LogBarrierStep",
+    "SetStep",
     "ShannonBarrierStep",
     "ShannonClosedStep",
     "TsallisBarrierStep",
@@ -63,5 +66,6 @@ __all__ = [
     "carries",
     "choose_step",
     "cold",
+    "mass",
     "one_rate",
 ]

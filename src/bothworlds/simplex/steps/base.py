@@ -41,6 +41,12 @@ def carries(step: Any, n_arms: int) -> int:
     return N_CARRIED
 
 
+@generic(inline=True)
+def mass(step: Any) -> float:
+    """Σp: 1, unless sets are chosen."""
+    return 1.0
+
+
 @generic
 def one_rate(step: Any) -> bool:
     """Is ``rates[0]`` the only rate that is read? Then a rate for all arms need not be copied to each."""

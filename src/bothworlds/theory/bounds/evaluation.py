@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
-from bothworlds.policies.base import Policy, require_policy
-from bothworlds.theory.bounds import late, others, paper  # noqa: F401 - they register what they state
+from bothworlds.policies.base import Policy, does_not_fit, require_policy
+from bothworlds.problem import Problem
+from bothworlds.theory.bounds import late, others, paper, sets  # noqa: F401 - they register what they state
 from bothworlds.theory.bounds.complexities import Complexity, complexity
 from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
@@ -69,12 +71,13 @@ class Bounds:
         return Bounds(self.policy, setting, tuple(STATEMENTS[type(self.policy)](self.policy, setting)))
 
     def meaningful_from(self, name: str = SELF_BOUNDING) -> float:
-        """The horizon from which on the bound of this name is below T, which any play achieves.
+        """The horizon from which on the bound of this name is below T (mT for sets), which any play achieves.
 
         ``inf`` if none is found up to 2^120. Of an O(·) bound it is an estimate with all constants 1.
         """
         _check.one_of("name", name, (ADVERSARIAL, SELF_BOUNDING))
-        return self._from(lambda bounds: _value(bounds, name) < bounds.setting.horizon)
+        m = self.setting.choose
+        return self._from(lambda bounds: _value(bounds, name) < m * bounds.setting.horizon)
 
     def better_from(self) -> float:
         """The horizon from which on knowing the gaps helps: self-bounding below adversarial.
@@ -111,6 +114,7 @@ class Bounds:
             "horizon": s.horizon,
             "corruption": s.corruption,
             "spread": s.spread,
+            "choose": s.choose,
             "complexity": None if s.gaps is None else s.gaps.to_dict(),
             "bounds": [bound.to_dict() for bound in self.all],
         }
@@ -120,6 +124,7 @@ class Bounds:
         s = self.setting
         lines = [
             f"{self.policy!r}: K = {s.n_arms}, T = {s.horizon:,.0f}, C = {s.corruption:g}, D = {s.spread:g}"
+            + (f", m = {s.choose}" if s.choose > 1 else "")
         ]
         lines += [bound.table() for bound in self.all]
         for name in dict.fromkeys(bound.name for bound in self.all):
@@ -160,6 +165,7 @@ def bound(
     corruption: float = 0.0,
     spread: float | None = None,
     delay: float = 0.0,
+    choose: int = 1,
 ) -> Bounds:
     """Every regret bound stated for a policy, in named terms.
 
@@ -175,7 +181,7 @@ def bound(
     ----------
     policy:
         A policy with a stated bound. Without: ``LightBarrier`` and FTRL with constants of one's own, which
-        are measured, not proved; ``LBINFV``, ``KLUCB``, ``Thompson``, ``EpsilonGreedy``, ``Uniform``.
+        are measured, not proved; ``KLUCB``, ``Thompson``, ``EpsilonGreedy``, ``Uniform``.
     n_arms, horizon:
         K and T ≥ K. The policy is taken to be told T.
     gaps:
@@ -187,6 +193,9 @@ def bound(
         D. None: 0 with one optimal arm, else C, which is at least D where losses are corrupted.
     delay:
         The sum of the delays of all pulls, for policies whose theorems take it into account.
+    choose:
+        m, where sets of m arms are chosen: regret is then to the best set.
+        Gaps to the best arm are turned into those to the worst of the best m.
 
     Returns
     -------
@@ -222,7 +231,9 @@ def bound(
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
-    setting = _setting(n_arms, horizon, gaps, corruption, spread)
+    setting = _setting(n_arms, horizon, gaps, corruption, spread, choose)
+    if not setting.problem.asks <= policy.fits:
+        raise does_not_fit(policy, setting.problem)
     if _check.number("delay", delay, at_least=0.0) > 0.0:
         if type(policy) not in LATE:
             those = ", ".join(sorted(kind.__name__ for kind in LATE))
@@ -232,10 +243,14 @@ def bound(
     return Bounds(policy, setting, tuple(_state(policy, setting)))
 
 
-def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any, spread: Any) -> Setting:
+def _setting(
+    n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any, spread: Any, choose: Any
+) -> Setting:
     n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     corruption = _check.number("corruption", corruption, at_least=0.0)
+    problem = Problem(choose=choose)
+    problem.check(n_arms)
     if gaps is None:
         if corruption > 0.0 or spread:
             raise InvalidArgumentError(
@@ -245,8 +260,8 @@ def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any,
                 got=f"None with corruption={corruption:g}, spread={spread}",
                 fix="give gaps, or leave them out",
             )
-        return Setting(n_arms, float(horizon), float(horizon))
-    measures: Complexity = complexity(gaps)
+        return Setting(n_arms, float(horizon), float(horizon), choose=problem.choose)
+    measures: Complexity = complexity(_to_the_set(gaps, problem.choose))
     if measures.n_arms != n_arms:
         raise InvalidArgumentError(
             "gaps", gaps, f"one gap for each of the {n_arms} arms", got=str(measures.n_arms)
@@ -254,7 +269,16 @@ def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any,
     if spread is None:
         spread = 0.0 if measures.n_optimal == 1 else corruption
     spread = _check.number("spread", spread, at_least=0.0)
-    return Setting(n_arms, float(horizon), float(horizon), measures, corruption, spread)
+    return Setting(n_arms, float(horizon), float(horizon), measures, corruption, spread, problem.choose)
+
+
+def _to_the_set(gaps: ArrayLike, choose: int) -> ArrayLike:
+    """Distances to the worst of the best arms, from those to the best."""
+    if choose == 1:
+        return gaps
+    values = _check.vector("gaps", gaps, at_least=0.0, at_most=1.0)
+    worst = float(np.sort(values)[choose - 1])
+    return [max(0.0, value - worst) for value in values.tolist()]
 
 
 def _state(policy: Policy, setting: Setting) -> list[Bound]:
@@ -288,6 +312,7 @@ def bound_curve(
     corruption: float = 0.0,
     spread: float | None = None,
     horizon: int | None = None,
+    choose: int = 1,
 ) -> list[dict[str, Any]]:
     """The bounds of a policy along its rounds, for drawing over measured regret.
 
@@ -296,7 +321,7 @@ def bound_curve(
 
     Parameters
     ----------
-    policy, n_arms, gaps, corruption, spread:
+    policy, n_arms, gaps, corruption, spread, choose:
         As for :func:`bound`.
     rounds:
         The rounds at which to evaluate; those before round K are left out.
@@ -323,7 +348,8 @@ def bound_curve(
     if not marks:
         raise InvalidArgumentError("rounds", rounds, "at least one round", got="none")
     last = max(marks) if horizon is None else horizon
-    whole = bound(policy, n_arms=n_arms, horizon=last, gaps=gaps, corruption=corruption, spread=spread)
+    setting: dict[str, Any] = {"gaps": gaps, "corruption": corruption, "spread": spread, "choose": choose}
+    whole = bound(policy, n_arms=n_arms, horizon=last, **setting)
     if max(marks) > last:
         raise InvalidArgumentError("horizon", last, f"at least the last round, {max(marks)}")
     kept = [t for t in marks if t >= n_arms]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.rates import log_horizon
+from bothworlds.problem import Problem
 from bothworlds.theory.bounds.complexities import Complexity
 
 Cause = Literal["main", "corruption", "spread", "additive"]
@@ -29,6 +30,8 @@ class Setting:
         C and D of the self-bounding condition.
     delay:
         The total delay Σ_s d_s of the feedback.
+    choose:
+        m, how many arms are chosen in a round.
     """
 
     n_arms: int
@@ -38,6 +41,12 @@ class Setting:
     corruption: float = 0.0
     spread: float = 0.0
     delay: float = 0.0
+    choose: int = 1
+
+    @property
+    def problem(self) -> Problem:
+        """The problem: sets of so many arms."""
+        return Problem(choose=self.choose)
 
     @property
     def log_t(self) -> float:

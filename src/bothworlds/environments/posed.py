@@ -1,0 +1,132 @@
+"""Another environment with another problem: more than one arm is chosen, or more than one loss is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bothworlds.environments.apart import apart
+from bothworlds.environments.base import Environment, take_over
+from bothworlds.errors import InvalidArgumentError
+from bothworlds.problem import Problem
+
+
+@dataclass(frozen=True, repr=False)
+class Posed(Environment):
+    """Base class of worlds that pose another problem than the plain one."""
+
+    base: Environment
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Environment):
+            raise InvalidArgumentError("base", self.base, "an environment")
+        take_over(self, self.base)
+        if not self.base.shows_any_arm:
+            wanted = "an environment that can show the losses of several arms in a round"
+            raise InvalidArgumentError("base", self.base, wanted)
+        if self.base.delay(1000).longest > 0:
+            wanted = "an environment whose feedback comes at once"
+            raise InvalidArgumentError("base", self.base, wanted, fix="leave out Delayed")
+        self.problem.check(self.base.n_arms)
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return self.base.n_arms
+
+    def parameters(self, horizon: int) -> Any:
+        """Those of the base, with a uniform of its own for every arm."""
+        return apart(self.base.parameters(horizon), self.base.draws)
+
+    def block(self, random: np.random.Generator, before: int, last: int) -> Any:
+        """The same for a stretch of rounds."""
+        return apart(self.base.block(random, before, last), self.base.draws)
+
+
+@dataclass(frozen=True, repr=False)
+class SemiBandit(Posed, name="semi-bandit"):
+    """Another environment in which ``choose`` arms are chosen in every round, and the loss of each is shown.
+
+    Losses of different arms are independent given the past (the base alone has one uniform for all). What a
+    set costs is the sum over its arms, and regret is to the best fixed set: Σ_t Σ_{i chosen} cost_i minus the
+    sum of the ``choose`` smallest totals. What is cost and total is as in the base.
+
+    Parameters
+    ----------
+    base:
+        Any environment but :class:`Delayed`, :class:`Logged` and those with dynamic regret.
+    choose:
+        How many arms, from 1 to one fewer than there are.
+
+    Notes
+    -----
+    An adversary that reads the policy's distribution reads the probabilities of being chosen, divided by
+    their sum, ``choose``.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> E = bw.environments
+    >>> world = E.SemiBandit(E.Bernoulli(n_arms=8, gap=0.125, optimal=3), choose=3)
+    >>> run = bw.simulate([bw.Uniform()], world, horizon=10_000, replications=4, seed=1)
+    >>> print(run.regret[..., -1].round(-2))
+    [[2300. 2300. 2300. 2300.]]
+    """
+
+    _: KW_ONLY
+    choose: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.base.dynamic:
+            wanted = "an environment with a fixed benchmark"
+            raise InvalidArgumentError("base", self.base, wanted, fix="write benchmark='fixed'")
+        kind = f"to the best fixed set of {self.choose}: {self.base.regret_kind}"
+        object.__setattr__(self, "regret_kind", kind)
+
+    @property
+    def problem(self) -> Problem:
+        """So many arms, and their losses."""
+        return Problem(choose=self.choose)
+
+
+@dataclass(frozen=True, repr=False)
+class FeedbackGraph(Posed, name="feedback-graph"):
+    """Another environment in which playing an arm shows the losses of others too.
+
+    Losses of different arms are independent given the past. What an arm costs, and what regret is measured
+    to, is as in the base.
+
+    Parameters
+    ----------
+    base:
+        Any environment but :class:`Delayed` and :class:`Logged`.
+    shows:
+        For each arm, the arms whose losses are shown when it is played (itself only if it is among them);
+        ``"all"``: always all, as for prediction with expert advice.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> E = bw.environments
+    >>> E.FeedbackGraph(E.Bernoulli(n_arms=3, gap=0.2), shows=[[0, 1], [1], [0, 1, 2]]).problem
+    Problem(shows=((0, 1), (1,), (0, 1, 2)))
+    """
+
+    _: KW_ONLY
+    shows: Literal["all"] | Sequence[Sequence[int]]
+
+    def __post_init__(self) -> None:
+        if self.shows is None:
+            raise InvalidArgumentError("shows", None, "'all', or a list of arms for each arm")
+        super().__post_init__()
+        object.__setattr__(self, "shows", self.problem.shows)
+        object.__setattr__(self, "regret_kind", self.base.regret_kind)
+
+    @property
+    def problem(self) -> Problem:
+        """One arm, and what it shows."""
+        return Problem(shows=self.shows)  # type: ignore[arg-type]  # as users give it

@@ -1,0 +1,118 @@
+"""Rounds with several arms, or with several observations.
+
+A round of a problem that is not plain, as ``Bandit`` and ``simulate`` play it::
+
+    before_draw(params, state, outstanding, awake)
+    act_several(params, state, uniforms, played)      the arms that are played: one, or a set
+    …                                                 whose losses are shown: theirs, or what the graph says
+    weight_of(params, state, shown)                   the probability that it was to be shown
+    memo_of(params, state, shown, uniforms)
+    …                                                 now, later, or never
+    learn(params, state, shown, loss, weight, memo)   for each that is shown
+    step(params, state)                               once
+
+Weights and memos are fixed at the draw. Where one arm shows others, ``weight_of`` is the probability of being
+*seen*, which a policy for graphs knows from its parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
+from bothworlds.policies.base import act, before_draw, learn, memo_of, probability_of, step, weight_of
+from bothworlds.problem import Problem
+from bothworlds.simplex.kernel import CONVERGED
+
+
+class Shown(NamedTuple):
+    """Which losses are shown with which arm: ``arms[first[i]:last[i]]``; of no size, each shows its own."""
+
+    first: IntArray
+    last: IntArray
+    arms: IntArray
+
+
+class Round(NamedTuple):
+    """What is played in a round and shown of it; ``shown`` and what follows have room for all that can be."""
+
+    played: IntArray
+    probabilities: FloatArray
+    """Of those played, to be so."""
+    shown: IntArray
+    weights: FloatArray
+    memos: FloatArray
+    losses: FloatArray
+
+
+def shown_by(problem: Problem, n_arms: int) -> Shown:
+    """What the arms of a problem show."""
+    if problem.shows is None:
+        nothing = np.empty(0, dtype=np.int64)
+        return Shown(nothing, nothing, nothing)
+    if problem.shows == "all":
+        ends = np.full(n_arms, n_arms, dtype=np.int64)
+        return Shown(np.zeros(n_arms, dtype=np.int64), ends, np.arange(n_arms, dtype=np.int64))
+    ends = np.cumsum([len(arms) for arms in problem.shows]).astype(np.int64)
+    arms = np.array([arm for arms in problem.shows for arm in arms], dtype=np.int64)
+    return Shown(np.concatenate([[0], ends[:-1]]).astype(np.int64), ends, arms)
+
+
+def new_round(problem: Problem, n_arms: int) -> Round:
+    """Room for a round."""
+    m = problem.choose
+    n = m if problem.shows is None else max(map(len, problem.neighbors(n_arms)))
+    played, shown = np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64)
+    return Round(played, np.empty(m), shown, np.empty(n), np.empty(n), np.empty(n))
+
+
+@generic
+def act_several(params: Any, state: Any, uniforms: FloatArray, out: IntArray) -> None:
+    """Draw the arms to play, distinct, as many as ``out`` has room for. By default one, with ``act``."""
+    out[0] = act(params, state, uniforms)
+
+
+@kernel
+def draw_round(params: Any, state: Any, uniforms: FloatArray, graph: Shown, out: Round) -> int:
+    """Draw a round into ``out``, all but its losses; return how many are shown."""
+    act_several(params, state, uniforms, out.played)
+    count = 0
+    for j in range(out.played.size):
+        arm = out.played[j]
+        out.probabilities[j] = probability_of(params, state, arm)
+        if graph.first.size == 0:
+            out.shown[count] = arm
+            count += 1
+        else:
+            for k in range(graph.first[arm], graph.last[arm]):
+                out.shown[count] = graph.arms[k]
+                count += 1
+    for k in range(count):
+        out.weights[k] = weight_of(params, state, out.shown[k])
+        out.memos[k] = memo_of(params, state, out.shown[k], uniforms)
+    return count
+
+
+@kernel
+def learn_round(params: Any, state: Any, seen: Round, count: int) -> int:
+    """Learn what was shown in a round, and end it; return the status of the solver."""
+    for k in range(count):
+        learn(params, state, seen.shown[k], seen.losses[k], seen.weights[k], seen.memos[k])
+    return step(params, state) if count > 0 else CONVERGED
+
+
+@entry
+def pull_several(
+    params: Any, state: Any, uniforms: FloatArray, outstanding: int, graph: Shown, out: Round
+) -> int:
+    """Draw a round into ``out``, all but its losses; return how many are shown."""
+    before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
+    return draw_round(params, state, uniforms, graph, out)
+
+
+@entry
+def update_several(params: Any, state: Any, seen: Round, count: int) -> int:
+    """A round with several observations."""
+    return learn_round(params, state, seen, count)

@@ -1,0 +1,268 @@
+"""Bandits whose pulls have several arms, or show several outcomes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import threading
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+import bothworlds as bw
+from bothworlds.errors import InvalidArgumentError, RepeatedPullError, StateError
+
+ITEMS = ["ale", "bun", "cod", "dip", "egg", "fig"]
+
+
+@pytest.fixture(autouse=True)
+def _plain_python(monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+
+
+def slate(**options):
+    return bw.Bandit(ITEMS, choose=3, horizon=1000, seed=7, **options)
+
+
+def played(bandit, rounds=50):
+    for _ in range(rounds):
+        pull = bandit.pull()
+        bandit.update(pull, rewards=[float(arm in ITEMS[:3]) for arm in pull.arms])
+    return bandit
+
+
+def test_a_pull_has_as_many_arms_as_are_chosen():
+    bandit = slate()
+    pull = bandit.pull()
+    assert len(set(pull.arms)) == 3
+    assert pull.observe == pull.arms
+    assert pull.probabilities == pytest.approx((0.5, 0.5, 0.5))
+    assert sum(bandit.probabilities.values()) == pytest.approx(3.0, abs=1e-12)
+    assert bw.Pull.from_dict(json.loads(json.dumps(pull.to_dict()))) == pull
+    with pytest.raises(AttributeError, match=r"a pull of 3 arms has no arm: see pull\.arms"):
+        _ = pull.arm
+    single = bw.Bandit(ITEMS, seed=7).pull()
+    assert single.arms == (single.arm,)
+    assert single.probabilities == (single.probability,)
+
+
+def test_it_learns_the_best_set():
+    best = sorted(played(slate(), 300).probabilities.items(), key=lambda item: -item[1])[:3]
+    assert {arm for arm, _ in best} == set(ITEMS[:3])
+    assert all(p > 0.9 for _, p in best)
+
+
+def test_rewards_by_place_by_arm_and_losses_are_the_same():
+    one, other, third = slate(), slate(), slate()
+    for k in range(20):
+        pull, twin, another = one.pull(), other.pull(), third.pull()
+        rewards = [(k + i) % 3 / 2 for i in range(3)]
+        one.update(pull, rewards=rewards)
+        other.update(twin.id, rewards=dict(zip(twin.arms, rewards, strict=True)))
+        third.update(another, losses=np.array([1.0 - reward for reward in rewards]))
+    assert one.probabilities == other.probabilities == third.probabilities
+    assert [row.split()[:3] for row in str(one).splitlines()] == [
+        row.split()[:3] for row in str(other).splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"reward": 1.0}, "reward must be given as rewards for choose=3"),
+        ({"rewards": [1.0, 0.0]}, "got 2 numbers"),
+        ({"rewards": 1.0}, "rewards must be one for each of"),
+        ({"rewards": {"ham": 1.0}}, "got one for 'ham'"),
+        ({"rewards": {}}, "rewards must be given for all that was shown"),
+        ({"rewards": [0.0, 7.0, 0.0]}, "must be a finite number at least 0 and at most 1, got 7.0"),
+        ({"rewards": [0.0, None, 0.0]}, "must be a finite number"),
+    ],
+)
+def test_what_is_wrong_with_feedback_is_said_and_changes_nothing(words, message):
+    bandit = played(slate())
+    pull = bandit.pull()
+    before = bandit.to_dict()
+    with pytest.raises(InvalidArgumentError, match=message):
+        bandit.update(pull, **words)
+    assert bandit.to_dict() == before
+    bandit.update(pull, rewards=[0.0, 0.0, 0.0])
+    with pytest.raises(RepeatedPullError):
+        bandit.update(pull, rewards=[0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"choose": 6}, "choose must be below the number of arms, 6, got 6; choose fewer"),
+        ({"choose": 0}, "choose must be"),
+        ({"choose": 2.5}, "choose must be"),
+        ({"shows": {"ale": ["ale"], "ham": []}}, "shows must be an arm of this bandit, got 'ham'"),
+        ({"shows": {"ale": ITEMS}}, "shows must be given for every arm"),
+        ({"shows": {arm: ["ale"] for arm in ITEMS}}, "nothing that shows arm 1; let it show itself"),
+        ({"shows": "some"}, "shows must be a dict of arms"),
+        ({"shows": "all"}, "policy must be one for shows='all', got none"),
+        ({"shows": "all", "policy": bw.UCB1()}, r"got UCB1\(\), which is not for graphs"),
+        ({"switching_cost": -1.0}, "switching_cost must be a finite number at least 0, got -1.0"),
+        ({"switching_cost": 1.0, "policy": bw.UCB1()}, "which is not for switching costs"),
+        ({"choose": 2, "shows": "all"}, "no policy plays both"),
+        ({"choose": 2, "policy": bw.UCB1()}, r"got UCB1\(\), which is not for sets; these are: .*LBINFV"),
+        ({"choose": 2, "policy": bw.Watched(bw.TsallisINF())}, "which is not for sets"),
+        ({"choose": 2, "evidence": "full"}, "evidence must be left out for choose=2"),
+        ({"choose": 2, "high": None}, "high must be given for choose=2"),
+        ({"choose": 2, "floor": 0.01}, "floor must be left out for choose=2"),
+        ({"choose": 2, "fixed": {"ale": 0.1}}, "fixed must be left out for choose=2"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        bw.Bandit(ITEMS, **({"horizon": 1000} | options))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda bandit: bandit.pull(5), "n must be left out for choose=3"),
+        (lambda bandit: bandit.pull(among=ITEMS[:4]), "among must be left out for choose=3"),
+        (lambda bandit: bandit.disable("ale"), "arms must be those of the beginning"),
+        (lambda bandit: bandit.retire("ale"), "arms must be those of the beginning"),
+        (lambda bandit: bandit.add("ham"), "arms must be those of the beginning"),
+        (lambda bandit: bandit.explain(bandit.outstanding[0]), "pull must be left out for choose=3"),
+        (lambda bandit: bandit.learn({"action": ["ale"], "reward": [1.0]}), "log must be left out"),
+        (lambda bandit: bandit.evidence(), "evidence must be kept from the beginning"),
+    ],
+)
+def test_what_is_for_single_arms_is_refused(call, message):
+    bandit = played(slate(), 5)
+    bandit.pull()
+    before = bandit.to_dict()
+    with pytest.raises(InvalidArgumentError, match=message):
+        call(bandit)
+    assert bandit.to_dict() == before
+
+
+def test_a_log_of_decisions_is_for_single_arms(tmp_path):
+    bandit = slate()
+    with bw.DecisionLog(tmp_path / "decisions.jsonl") as log:
+        with pytest.raises(InvalidArgumentError, match="log must be left out for choose=3"):
+            bandit.log = log
+        assert bandit.log is None
+
+
+def keep_copying(bandit):
+    yield copy.deepcopy(bandit)
+    yield pickle.loads(pickle.dumps(bandit))
+    yield bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict())))
+
+
+def test_saved_copied_and_loaded_it_continues_the_same():
+    bandit = played(slate())
+    pulls = [bandit.pull() for _ in range(3)]
+    for twin in keep_copying(bandit):
+        assert twin.problem == bandit.problem
+        assert [pull.arms for pull in twin.outstanding] == [pull.arms for pull in pulls]
+        twin.update(pulls[1].id, rewards=[1.0, 0.0, 0.5])
+        twin.forget(pulls[0])
+        following = twin.pull()
+        again = copy.deepcopy(bandit)
+        again.update(pulls[1], rewards=[1.0, 0.0, 0.5])
+        again.forget(pulls[0].id)
+        assert again.pull()[:4] == following[:4]
+        assert again.probabilities == twin.probabilities
+        assert len(twin.outstanding) == 2
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data["outstanding"][0]["draw"]["arms"].pop(), "has 2 arms"),
+        (lambda data: data["outstanding"][0]["draw"]["weights"].__setitem__(0, 0.0), "weights"),
+        (lambda data: data["outstanding"][0]["draw"]["shown"].__setitem__(0, 9), "shown"),
+        (lambda data: data["problem"].__setitem__("choose", 2), "sum to 2"),
+        (lambda data: data["problem"].__setitem__("choose", 6), "choose must be below"),
+    ],
+)
+def test_a_damaged_file_is_refused(damage, message):
+    bandit = slate()
+    bandit.pull()
+    data = json.loads(json.dumps(bandit.to_dict()))
+    damage(data)
+    with pytest.raises(StateError, match=message):
+        bw.Bandit.from_dict(data)
+
+
+def test_a_wait_and_what_is_missing():
+    bandit = slate(wait=1, missing=0.0)
+    told = slate()
+    pull, same = bandit.pull(), told.pull()
+    told.update(same, rewards=[0.0, 0.0, 0.0])
+    bandit.pull()  # the wait of the first is over
+    assert bandit.probabilities == told.probabilities
+    bandit.update(pull, rewards=[1.0, 1.0, 1.0])
+    assert bandit.late == 1
+    assert bandit.probabilities == told.probabilities
+
+
+def test_at_the_deadline_it_learns_in_the_order_of_decision():
+    deferred = slate(wait=timedelta(days=1), learn_at="deadline")
+    pull = deferred.pull()
+    deferred.update(pull, rewards=[1.0, 0.0, 1.0])
+    fresh = slate().probabilities
+    assert deferred.probabilities == fresh
+    assert deferred.outstanding == ()
+    with pytest.raises(RepeatedPullError):
+        deferred.update(pull, rewards=[1.0, 0.0, 1.0])
+    loaded = bw.Bandit.from_dict(deferred.to_dict())
+    loaded._wait = deferred._wait = type(deferred._wait)(None, 0.0)  # a day later
+    assert loaded.probabilities == deferred.probabilities != fresh
+
+
+def test_a_key_has_its_set():
+    bandit = played(slate())
+    assert len({bandit.pull(key="ann").arms for _ in range(5)}) == 1
+    assert len({bandit.pull(key=number).arms for number in range(50)}) > 1
+
+
+def test_a_restart_forgets_and_outdates():
+    bandit = played(slate())
+    pull = bandit.pull()
+    bandit.restart()
+    bandit.update(pull, rewards=[1.0, 1.0, 1.0])
+    assert bandit.probabilities == slate().probabilities
+
+
+def test_threads_share_it():
+    bandit = slate()
+
+    def play():
+        for _ in range(20):
+            pull = bandit.pull()
+            bandit.update(pull, rewards=[float(arm in ITEMS[:3]) for arm in pull.arms])
+
+    threads = [threading.Thread(target=play) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert bandit.rounds == 80
+    assert sum(bandit._pulls) == sum(bandit._seen) == 240
+    assert bandit.outstanding == ()
+
+
+def test_segments(tmp_path):
+    bandits = bw.Bandits(ITEMS, choose=3, horizon=1000, seed=7)
+    pull = bandits["nl"].pull()
+    bandits["nl"]._rest()
+    bandits["nl"].update(pull, rewards=[1.0, 0.0, 0.0])
+    bandits.save(tmp_path / "segments")
+    loaded = bw.Bandits.load(tmp_path / "segments")
+    assert loaded["nl"].probabilities == bandits["nl"].probabilities
+    assert loaded["be"].problem == bandits["be"].problem
+
+
+def test_one_arm_is_the_usual_bandit():
+    usual, chosen = bw.Bandit(ITEMS, seed=7), bw.Bandit(ITEMS, seed=7, choose=1)
+    assert usual.policy == chosen.policy
+    assert usual.pull()[:4] == chosen.pull()[:4]
+    assert usual.problem == bw.Problem()
