@@ -154,6 +154,12 @@ class Learner:
         observe: int = TICKET.unpack_from(ticket)[1]
         return observe
 
+    @staticmethod
+    def restarts_before(ticket: bytes) -> int:
+        """How often the learner had been restarted when this ticket was given."""
+        restarts: int = TICKET.unpack_from(ticket)[3]
+        return restarts
+
     def probabilities(self) -> dict[Label, float]:
         """The distribution that the next arm is drawn from."""
         return self._bandit.probabilities

@@ -50,7 +50,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """Call a function of the hub between two batches, when nothing moves."""
+    """Call a function in the thread of the hub, when nothing moves. It may raise problems, and nothing else."""
 
     function: Callable[[], Any]
 
@@ -90,7 +90,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     id: str
     learned: bool
-    reason: Literal["waiting", "late", "withdrawn", "frozen"] | None = None
+    reason: Literal["waiting", "late", "withdrawn", "restarted", "frozen"] | None = None
     """Why it is not learned, or not yet."""
     position: int | None = None
     """Where in the log the decision was closed."""

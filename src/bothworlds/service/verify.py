@@ -111,7 +111,7 @@ def verify(store: Store, project: str = "default") -> Verdict:
     """
     row = store.project(project)
     engines, here = store.engines(), engine()
-    bandits = store.bandits(row.id)
+    bandits = store.bandits(row.id, 0)
     replay = _Replay(store.experiments(row.id), bandits)
     verdict = Verdict()
     snapshots = sorted(

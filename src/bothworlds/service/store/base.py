@@ -109,11 +109,14 @@ class Store(Protocol):
     def insert_experiment(self, project: int, name: str, settings: str, secret: bytes, at: float) -> bool:
         """Make an experiment; False if there is one of this name. Commits."""
 
-    def bandits(self, project: int) -> list[BanditRow]:
-        """All bandits of a project."""
+    def bandits(self, project: int, after: int) -> list[BanditRow]:
+        """The bandits of a project whose ids are larger than ``after``."""
 
     def insert_bandits(self, project: int, bandits: Iterable[tuple[int, str]], at: float) -> None:
-        """Make the bandits of these experiments and segments, unless they are there. Commits."""
+        """Make the bandits of these experiments and segments, unless they are there. Commits.
+
+        Ids must become visible in their order.
+        """
 
     def engine(self, description: str) -> int:
         """The number of an engine. Commits."""

@@ -179,10 +179,10 @@ class SQLiteStore:
         )
         return bool(self._all(query, project, name, settings, secret, at))
 
-    def bandits(self, project: int) -> list[BanditRow]:
-        """All bandits of a project."""
-        query = "SELECT id, experiment, segment FROM bandit WHERE project = ? ORDER BY id"
-        return [BanditRow._make(row) for row in self._all(query, project)]
+    def bandits(self, project: int, after: int) -> list[BanditRow]:
+        """The bandits of a project whose ids are larger than ``after``."""
+        query = "SELECT id, experiment, segment FROM bandit WHERE project = ? AND id > ? ORDER BY id"
+        return [BanditRow._make(row) for row in self._all(query, project, after)]
 
     def insert_bandits(self, project: int, bandits: Iterable[tuple[int, str]], at: float) -> None:
         """Make the bandits of these experiments and segments, unless they are there."""
