@@ -50,7 +50,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """Call a function in the thread of the hub, when nothing moves. It may raise problems, and nothing else."""
+    """Call a function in the thread of the hub, when nothing moves. It may raise problems alone."""
 
     function: Callable[[], Any]
 
