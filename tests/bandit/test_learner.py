@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from cases import CASES
 
 import bothworlds as bw
 from bothworlds.bandit.learner import Learner, engine
 from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.policies import base
 from bothworlds.policies.thompson import Thompson
+from cases import CASES
 
 CHANGES = {
     20: ("disable", 1),
@@ -124,7 +124,9 @@ def test_refuses_policies_that_take_note_of_draws(monkeypatch):
 
     for note in (count, measure):
         monkeypatch.setattr("bothworlds.bandit.learner.before_draw", note)
-        with pytest.raises(InvalidArgumentError, match="a function of its feedback.*takes note of its draws"):
+        with pytest.raises(
+            InvalidArgumentError, match=r"a function of its feedback.*takes note of its draws"
+        ):
             Learner(3, Thompson())
 
 

@@ -345,10 +345,10 @@ def test_damaged_snapshots_are_made_again(opened, store_url):
     store._db.execute("UPDATE snapshot SET state = zeroblob(9) WHERE pos = (SELECT max(pos) FROM snapshot)")
     assert [text for text in verify(store).differences if "damaged" in text]
     store.close()
+    again = Hub(open_store(store_url), limits=QUIET)
     with pytest.warns(RuntimeWarning, match="damaged"):
-        again = Hub(open_store(store_url), limits=QUIET)
         assert again.learner(name).dump() == dump
-        again.close()
+    again.close()
     store = open_store(store_url)
     store._db.execute("DELETE FROM snapshot WHERE state = zeroblob(9)")
     store.close()

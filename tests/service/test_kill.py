@@ -92,7 +92,8 @@ def test_two_processes_learn_from_each_other(tmp_path):
     """Decisions of one, reported to the other, each outcome to both at once: one learns, both know."""
     program = """if True:
         import sys
-                with bw.open(sys.argv[1], "pair", arms=2, policy="tsallis-inf") as bandit:
+        import bothworlds as bw
+        with bw.open(sys.argv[1], "pair", arms=2, policy="tsallis-inf") as bandit:
             print(*(bandit.pull().id for _ in range(20)), flush=True)
             texts = sys.stdin.readline().split()
             print(*(int(bandit.update(text, reward=1.0).repeated) for text in texts), flush=True)
