@@ -236,13 +236,13 @@ def open(
     Examples
     --------
     >>> import bothworlds as bw
-    >>> with bw.open("prices.db", "button", arms=["blue", "green"]) as bandit:
+    >>> with bw.open("prices.db", "button", arms=["blue", "green"], policy="tsallis-inf") as bandit:
     ...     pull = bandit.pull()
     ...     outcome = bandit.update(pull, reward=1.0)
     ...     before = bandit.probabilities
     >>> outcome.learned
     True
-    >>> with bw.open("prices.db", "button", arms=["blue", "green"]) as bandit:
+    >>> with bw.open("prices.db", "button", arms=["blue", "green"], policy="tsallis-inf") as bandit:
     ...     bandit.probabilities == before
     True
     """
