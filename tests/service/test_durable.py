@@ -42,11 +42,21 @@ def test_the_loop(fast_folder):
 
 def test_many_in_one_commit(fast_folder):
     with bw.open(fast_folder / "a.db", "x", arms=3) as bandit:
-        pulls = bandit.pull_many(20)
+        pulls = bandit.pull(20)
         assert len({pull.id for pull in pulls}) == 20
-        assert all(each.learned for each in bandit.update_many(pulls, rewards=[1.0] * 20))
+        assert all(each.learned for each in bandit.update(pulls[:10], rewards=[1.0] * 10))
+        assert all(each.learned for each in bandit.update(pulls[10:], losses=[1.0] * 10))
         with pytest.raises(problems.OutcomeExists):
-            bandit.update_many(pulls, rewards=[0.0] * 20)
+            bandit.update(pulls, rewards=[0.5] * 20)
+        for match, call in [
+            ("of length 20", lambda: bandit.update(pulls, rewards=[1.0])),
+            ("for several write rewards", lambda: bandit.update(pulls, reward=1.0)),
+            ("for a single pull", lambda: bandit.pull(2, unit="ann")),
+            ("at least 0", lambda: bandit.pull(-1)),
+        ]:
+            with pytest.raises(InvalidArgumentError, match=match):
+                call()
+        assert bandit.position == 20
 
 
 def test_arms_and_segments(fast_folder):
