@@ -27,6 +27,7 @@ def test_exported_names():
         "problem",
         "report",
         "rng",
+        "service",
         "simplex",
         "simulation",
         "statefile",
@@ -34,7 +35,9 @@ def test_exported_names():
         "variates",
         "warmup",
     }
-    assert public - left_behind | {"Study", "inference", "theory"} == set(bw.__all__) - {"__version__"}
+    assert public - left_behind | {"Study", "inference", "open", "theory"} == set(bw.__all__) - {
+        "__version__"
+    }
     assert bw.Study.__name__ == "Study"  # imported when asked for, as are bw.inference and bw.theory
     with pytest.raises(AttributeError, match="no attribute 'Studies'"):
         _ = bw.Studies
@@ -110,7 +113,7 @@ def test_type_checkers_do_not_see_the_attribute_hook():
     """A module-level __getattr__ would make every name valid."""
     tree = ast.parse(Path(bw.__file__).read_text(encoding="utf-8"))
     assert not [node for node in tree.body if getattr(node, "name", "") == "__getattr__"]
-    assert {"inference", "theory", "Study"} <= set(dir(bw))
+    assert {"inference", "theory", "Study", "open"} <= set(dir(bw))
 
 
 def test_packages_are_not_hidden_by_functions():

@@ -68,6 +68,7 @@ from bothworlds.simulation import Run, Trace, replay, simulate
 if _typing.TYPE_CHECKING:
     from bothworlds import inference, theory
     from bothworlds.report.study import Study
+    from bothworlds.service.durable import open
 
 __all__ = [
     "BARBAR",
@@ -128,6 +129,7 @@ __all__ = [
     "errors",
     "estimators",
     "inference",
+    "open",
     "policies",
     "predictions",
     "rates",
@@ -142,13 +144,21 @@ __all__ = [
 if not _typing.TYPE_CHECKING:  # type checkers see the imports above: they know what is not there
 
     def __getattr__(name):
-        """Imported when asked for: two rooms to save time, and ``Study``, which needs the extra ``lab``."""
+        """Imported when asked for: rooms to save time, ``Study`` and ``open``, which need an extra."""
         if name in ("inference", "theory"):
             return _importlib.import_module(f"bothworlds.{name}")
         if name == "Study":
             from bothworlds.report.study import Study  # noqa: PLC0415
 
             return Study
+        if name == "open":
+            try:
+                from bothworlds.service.durable import open  # noqa: PLC0415
+            except ModuleNotFoundError as error:
+                if (error.name or "").startswith("bothworlds"):
+                    raise
+                raise ImportError(f"bw.open needs {error.name}: pip install 'bothworlds[service]'") from error
+            return open
         raise AttributeError(f"module 'bothworlds' has no attribute {name!r}")
 
 

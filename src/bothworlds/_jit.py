@@ -363,7 +363,7 @@ def _kernel_at(place: tuple[str, int]) -> str | None:
 # --- where compiled kernels are kept --------------------------------------------------------------------
 
 # what only calls the kernels, or shows how far they are: edits change no number
-WITHOUT_KERNELS = ("experiments", "report", "cli.py", "_changeover.py", "_progress.py")
+WITHOUT_KERNELS = ("experiments", "report", "service", "client", "cli.py", "_changeover.py", "_progress.py")
 
 
 def hash_of(paths: list[Path], root: Path | None = None) -> str:

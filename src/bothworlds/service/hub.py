@@ -1,0 +1,303 @@
+"""The hub of a project: one thread that decides, writes down, learns, and answers, in that order.
+
+Requests collect while a batch is on its way to the disk, and are the next batch: one commit for all of them,
+without a timer. Only this thread touches learners and store, so that nothing needs a lock:
+
+1. what other processes have added to the log is learned,
+2. decisions are drawn, from what is committed,
+3. decisions, outcomes and changes of arms are written in one transaction,
+4. what was written is learned,
+5. all are answered.
+
+A learner is a function of the log (:mod:`bothworlds.bandit.learner`), a decision one of the learner and of
+the hash of its id. So nobody has to agree with anybody on anything but the order of the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from bothworlds.bandit.learner import Learner
+from bothworlds.bandit.pull import Label
+from bothworlds.service import problems
+from bothworlds.service.batch import Batch
+from bothworlds.service.messages import (
+    Answer,
+    Change,
+    Changed,
+    Decide,
+    Decision,
+    Outcome,
+    Read,
+    Report,
+    Request,
+    Withdraw,
+)
+from bothworlds.service.replica import Replica
+from bothworlds.service.settings import Settings, name_of
+from bothworlds.service.store.base import Store
+from bothworlds.service.sweeping import Sweeper
+
+
+class Limits(NamedTuple):
+    """What a hub allows itself."""
+
+    max_queue: int = 5000
+    """Requests that wait; more are refused."""
+    max_wait: float = 2.0
+    """Seconds that the oldest of them may have waited when another comes."""
+    max_batch: int = 1000
+    """Requests in one transaction."""
+    max_open: int = 100_000
+    """Open decisions in memory; others are read when they are needed."""
+    snapshot_every: int = 5000
+    """Entries of the log between snapshots."""
+    refresh: float = 0.1
+    """Seconds after which an idle hub looks what others have written, and which deadlines are over."""
+    sweep_every: float = 1.0
+    """Seconds between two looks at deadlines."""
+
+
+class Hub:
+    """Decide and learn for the experiments of one project, durably.
+
+    Parameters
+    ----------
+    store:
+        Where everything is kept. The hub closes it.
+    project:
+        The name of the project; made if there is none.
+    limits:
+        How much may wait, and how often things are done.
+    clock:
+        The time in seconds since 1970; for tests of clocks that jump.
+
+    Notes
+    -----
+    Calls may come from any thread; :meth:`submit` does not wait. After a failed ``fsync`` nothing is done any
+    more (:attr:`failure`): what is on disk is not known, until the log is read again.
+
+    Examples
+    --------
+    >>> from bothworlds.service.hub import Hub
+    >>> from bothworlds.service.settings import settings_of
+    >>> from bothworlds.service.store import open_store
+    >>> hub = Hub(open_store("sqlite:///shop.db"))
+    >>> hub.create("button", settings_of(["blue", "green"], "tsallis-inf"))
+    True
+    >>> decision = hub.decide("button", unit="u-42")
+    >>> hub.report(decision.id, reward=1.0).learned
+    True
+    >>> hub.close()
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        project: str = "default",
+        *,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.limits = Limits() if limits is None else limits
+        self.failure: BaseException | None = None
+        self._clock = clock
+        self._replica = Replica(store, project, max_open=self.limits.max_open)
+        self._sweeper = Sweeper(self._replica, clock, self.limits.sweep_every)
+        self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._oldest = 0.0
+        self._closing = False
+        self._process = os.getpid()
+        self._guard = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=f"bothworlds hub {project}", daemon=True)
+        self._thread.start()
+
+    # --- asking ---------------------------------------------------------------------------------------
+
+    def submit(self, requests: Sequence[Request]) -> Future[list[Answer | problems.Problem]]:
+        """Hand over requests; the future has an answer for each, or the problem that it met.
+
+        Raises :class:`~bothworlds.service.problems.Overloaded` before any work. In ``asyncio`` write
+        ``await asyncio.wrap_future(hub.submit(requests))``.
+        """
+        if os.getpid() != self._process:
+            raise problems.Closed("the process has forked: open it again in the child")
+        job = _Job(list(requests), Future(), time.monotonic())
+        with self._guard:
+            if self.failure is not None:
+                raise self._failed()
+            if self._closing:
+                raise problems.Closed("it was closed")
+            waited = job.since - self._oldest if self._waiting else 0.0
+            if self._waiting + len(job.requests) > self.limits.max_queue and self._waiting:
+                raise problems.Overloaded(f"{self._waiting} requests wait")
+            if waited > self.limits.max_wait:
+                raise problems.Overloaded(f"the oldest request has waited for {waited:.1f} s")
+            if not self._waiting:
+                self._oldest = job.since
+            self._waiting += len(job.requests)
+            self._queue.put(job)
+        return job.future
+
+    def ask(self, request: Request) -> Any:
+        """The answer to one request; raises the problem that it met."""
+        (answer,) = self.submit([request]).result()
+        if isinstance(answer, problems.Problem):
+            raise answer
+        return answer
+
+    def decide(self, experiment: str, **options: Any) -> Decision:
+        """Choose an arm; options are those of :class:`~bothworlds.service.messages.Decide`."""
+        made: Decision = self.ask(Decide(experiment, **options))
+        return made
+
+    def report(self, id: str, *, reward: float | None = None, loss: float | None = None) -> Outcome:
+        """Learn the outcome of a decision."""
+        outcome: Outcome = self.ask(Report(id, reward=reward, loss=loss))
+        return outcome
+
+    def withdraw(self, id: str) -> Outcome:
+        """Close a decision without learning."""
+        outcome: Outcome = self.ask(Withdraw(id))
+        return outcome
+
+    def change(self, experiment: str, what: Any, arm: Label | None = None) -> Changed:
+        """Add, retire, disable or enable an arm in all segments, or restart them."""
+        changed: Changed = self.ask(Change(experiment, what, arm))
+        return changed
+
+    def create(self, name: str, settings: Settings) -> bool:
+        """Make an experiment; False if it is there with the same settings, a problem if with others."""
+        name_of("name", name)
+        made: bool = self.ask(Read(lambda: self._replica.create(name, settings, self._clock())))
+        return made
+
+    def experiments(self) -> dict[str, Settings]:
+        """The settings of all experiments by name."""
+        found: dict[str, Settings] = self.ask(Read(self._replica.settings))
+        return found
+
+    def learner(self, experiment: str, segment: str = "") -> Learner:
+        """A copy of the learner of a segment, as of now; a fresh one where nothing was decided yet."""
+        found: Learner = self.ask(Read(lambda: self._replica.copy(experiment, segment)))
+        return found
+
+    @property
+    def position(self) -> int:
+        """The position of the log up to which has been learned."""
+        return self._replica.position
+
+    def sweep(self) -> int:
+        """Close the decisions whose wait is over; how many. The hub does it by itself, every second."""
+        closed: int = self.ask(Read(self._sweeper.sweep))
+        return closed
+
+    def snapshot(self) -> None:
+        """Keep the states of all learners that have moved. The hub does it by itself, now and then."""
+        self.ask(Read(self._replica.snapshot))
+
+    def close(self) -> None:
+        """Answer what waits, keep a snapshot, close the store."""
+        with self._guard:
+            if not self._closing:
+                self._closing = True
+                self._queue.put(None)
+        if os.getpid() == self._process:
+            self._thread.join()
+
+    # --- the thread -----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        ended = False
+        while not ended:
+            jobs, ended = self._collect()
+            if jobs:
+                self._work(jobs)
+            self._keep_house(ended)
+        with contextlib.suppress(problems.Problem):
+            self._replica.store.close()
+
+    def _collect(self) -> tuple[list[_Job], bool]:
+        """What waits, or nothing if nothing comes for a while; and whether that was the last."""
+        jobs: list[_Job] = []
+        count, ended = 0, False
+        with contextlib.suppress(queue.Empty):
+            job = self._queue.get(timeout=self.limits.refresh)
+            while job is not None:
+                jobs.append(job)
+                count += len(job.requests)
+                if count >= self.limits.max_batch:
+                    break
+                job = self._queue.get_nowait()
+            ended = job is None
+        with self._guard:
+            self._waiting -= count
+            self._oldest = time.monotonic()
+        return jobs, ended
+
+    def _work(self, jobs: list[_Job]) -> None:
+        requests = [request for job in jobs for request in job.requests]
+        answers: list[Any] = []
+
+        def answer() -> None:
+            if self.failure is not None:
+                raise self._failed()
+            self._replica.catch_up()
+            answers.extend(Batch(self._replica, self._clock()).answer(requests))
+
+        problem = self._attempt(answer)
+        if problem is not None:
+            answers = [problem] * len(requests)
+        begin = 0
+        for job in jobs:
+            end = begin + len(job.requests)
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_result(answers[begin:end])
+            begin = end
+
+    def _keep_house(self, ended: bool) -> None:
+        """Between batches: what others wrote, deadlines, snapshots."""
+
+        def keep() -> None:
+            replica = self._replica
+            replica.catch_up()
+            self._sweeper.sweep_if_due()
+            if ended or replica.position - replica.kept >= self.limits.snapshot_every:
+                replica.snapshot()
+
+        if self.failure is None:
+            self._attempt(keep)
+
+    def _attempt(self, function: Callable[[], None]) -> problems.Problem | None:
+        """Call it; the problem that it met, if any. What must not be tried again is the end."""
+        try:
+            function()
+        except problems.StorageFailed as problem:
+            self.failure = self.failure or problem
+            return problem
+        except problems.Problem as problem:
+            self._replica.doubted = True
+            return problem
+        except BaseException as error:  # a defect: nobody knows what was half done
+            self.failure = error
+            return self._failed()
+        return None
+
+    def _failed(self) -> problems.StorageFailed:
+        return problems.StorageFailed(f"stopped by {self.failure!r}: start again, which reads the log")
+
+
+class _Job(NamedTuple):
+    """Requests of one caller."""
+
+    requests: list[Request]
+    future: Future[list[Any]]
+    since: float

@@ -1,0 +1,44 @@
+"""Ids of decisions: 128 bits, written as UUIDs are."""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import blake2b
+from typing import Any
+
+from bothworlds.errors import InvalidArgumentError
+
+SIZE = 16
+
+
+def new() -> bytes:
+    """A fresh id: a UUID of version 7, which begins with the time."""
+    milliseconds = time.time_ns() // 1_000_000
+    noise = int.from_bytes(os.urandom(10), "big")
+    high = (milliseconds & (1 << 48) - 1) << 16 | 0x7000 | noise >> 68
+    low = 0b10 << 62 | noise & (1 << 62) - 1
+    return (high << 64 | low).to_bytes(SIZE, "big")
+
+
+def text_of(identity: bytes) -> str:
+    """As people write it."""
+    digits = identity.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def bytes_of(text: Any, name: str = "id") -> bytes:
+    """The id that was written like this."""
+    try:
+        identity = bytes.fromhex(text.replace("-", ""))
+    except (AttributeError, TypeError, ValueError):
+        identity = b""
+    if len(identity) != SIZE:
+        wanted = "a UUID such as 0190f8a3-7b5e-7c31-8e1a-5a3f1f6f3c2d"
+        raise InvalidArgumentError(name, text, wanted, fix="leave it out for a fresh one")
+    return identity
+
+
+def of_unit(secret: bytes, unit: str) -> bytes:
+    """What stands for a unit: nobody without the secret can tell which."""
+    return blake2b(unit.encode("utf-8", "surrogatepass"), key=secret, digest_size=SIZE).digest()

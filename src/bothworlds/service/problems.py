@@ -1,0 +1,136 @@
+"""Everything that can go wrong with a request to the service: one class each, which HTTP maps one to one.
+
+::
+
+    Problem (BothworldsError)
+    ├── UnknownExperiment        404
+    ├── UnknownDecision          404   (an UnknownPullError, too)
+    ├── ExperimentExists         409   with other settings: says which differ
+    ├── IdReused                 409   the id belongs to another experiment, segment or unit
+    ├── OutcomeExists            409   (a RepeatedPullError, too) another value was reported before
+    ├── InvalidRequest           422   wraps an InvalidArgumentError, and is one
+    ├── Overloaded               503   too many requests wait
+    ├── Closed                   503   the service is stopping, or has stopped
+    └── StorageProblem           503
+        ├── StorageUnavailable         busy, unreachable, read-only: try again
+        ├── StorageFull                the disk is full: writes go on by themselves when there is room
+        └── StorageFailed              a write may be lost: the process must end, and read the log again
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from bothworlds.errors import BothworldsError, InvalidArgumentError, RepeatedPullError, UnknownPullError
+
+
+class Problem(BothworldsError):
+    """A request that cannot be answered; ``fields`` is what else is known of it, in JSON types."""
+
+    slug: ClassVar[str] = "problem"
+    """Names the kind, for programs."""
+    status: ClassVar[int] = 500
+    """The status code of HTTP."""
+    retry_after: ClassVar[float | None] = None
+    """Seconds after which the same request may succeed; None if it will not."""
+
+    def __init__(self, detail: str, **fields: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.fields = fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.detail,), {"fields": self.fields}
+
+
+class UnknownExperiment(Problem):
+    """There is no experiment of this name."""
+
+    slug = "unknown-experiment"
+    status = 404
+
+
+class UnknownDecision(Problem, UnknownPullError):
+    """No decision has this id. That is final: a decision is on disk before it is answered."""
+
+    slug = "unknown-decision"
+    status = 404
+
+
+class ExperimentExists(Problem):
+    """An experiment of this name has other settings."""
+
+    slug = "experiment-exists"
+    status = 409
+
+
+class IdReused(Problem):
+    """The id belongs to a decision of another experiment, segment or unit."""
+
+    slug = "id-reused"
+    status = 409
+
+
+class OutcomeExists(Problem, RepeatedPullError):
+    """Another value was reported before, or the decision was withdrawn."""
+
+    slug = "outcome-exists"
+    status = 409
+
+
+class InvalidRequest(Problem, InvalidArgumentError):
+    """A value that is not allowed."""
+
+    slug = "invalid-request"
+    status = 422
+
+    def __init__(self, error: InvalidArgumentError) -> None:
+        InvalidArgumentError.__init__(
+            self, error.argument, error.value, error.allowed, fix=error.fix, index=error.index, got=error.got
+        )
+        self.detail = str(error)
+        self.fields = {"errors": [{"pointer": f"/{error.argument}", "detail": str(error)}]}
+        self._error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._error,)
+
+
+class Overloaded(Problem):
+    """Too many requests wait."""
+
+    slug = "overloaded"
+    status = 503
+    retry_after = 1.0
+
+
+class Closed(Problem):
+    """The service is stopping, or has stopped."""
+
+    slug = "closed"
+    status = 503
+    retry_after = 1.0
+
+
+class StorageProblem(Problem):
+    """The database does not do its part."""
+
+    slug = "storage-unavailable"
+    status = 503
+    retry_after = 1.0
+
+
+class StorageUnavailable(StorageProblem):
+    """Busy, unreachable or read-only."""
+
+
+class StorageFull(StorageProblem):
+    """The disk is full."""
+
+    slug = "storage-full"
+
+
+class StorageFailed(StorageProblem):
+    """A write may be lost although nobody said so: never retried; read the log again."""
+
+    slug = "storage-failed"

@@ -1,0 +1,336 @@
+"""A project in memory: its experiments and their learners, as of a position of the log."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b, sha256
+from typing import Any
+
+import msgspec
+
+from bothworlds.bandit.learner import Learner, engine
+from bothworlds.bandit.pull import label_of
+from bothworlds.errors import InvalidArgumentError, StateError
+from bothworlds.service import ids, problems
+from bothworlds.service.messages import Decision
+from bothworlds.service.settings import POOL, Settings, name_of
+from bothworlds.service.store.base import BanditRow, DecisionRow, EntryRow, Store
+
+CHUNK = 1000  # entries that are read at once: as many as caches hold
+
+
+@dataclass(eq=False)
+class Experiment:
+    """An experiment in memory."""
+
+    id: int
+    name: str
+    settings: Settings
+    secret: bytes
+    blank: Learner
+    """One that has learned nothing, with the arms of now."""
+    changes: list[tuple[int, str, Any]] = field(default_factory=list)
+    """Position, kind and arm of each change that was not refused."""
+    segments: dict[str, SegmentBandit] = field(default_factory=dict)
+
+    def restarts_before(self, position: int) -> int:
+        """How often it had been restarted before this position of the log."""
+        return sum(what == "restart" and at < position for at, what, _ in self.changes)
+
+
+@dataclass(eq=False)
+class SegmentBandit:
+    """The bandit of one segment. Its learner is made when it is first needed."""
+
+    id: int
+    experiment: Experiment
+    segment: str
+    secret: bytes
+    learner: Learner | None = None
+
+
+class Replica:
+    """All that can be known from the log up to :attr:`position`, and the decisions that were made lately.
+
+    Parameters
+    ----------
+    store:
+        Where the log is.
+    project:
+        The name of the project; made if there is none.
+    max_open:
+        So many open decisions are kept in memory; others are read when they are needed.
+
+    Notes
+    -----
+    For one thread. A bandit without a learner in memory has been told nothing since its last snapshot: its
+    learner is made of that when it is first needed.
+    """
+
+    def __init__(self, store: Store, project: str, *, max_open: int) -> None:
+        self.store = store
+        row = store.project(name_of("project", project))
+        self.project, self.id, self.secret, self.swept = row.name, row.id, row.secret, row.swept
+        self.engine = store.engine(engine())
+        self.experiments: dict[str, Experiment] = {}
+        self.bandits: dict[int, SegmentBandit] = {}
+        self.open: OrderedDict[bytes, DecisionRow] = OrderedDict()
+        self.doubted = False
+        """Was a transaction cut off, so that nobody knows whether it was committed?"""
+        self._max_open = max_open
+        self._by_id: dict[int, Experiment] = {}
+        self._touched: set[SegmentBandit] = set()  # since the last snapshot
+        self.position = self.kept = row.snapshot
+        """Up to here has been learned, and is in snapshots."""
+        self._find_experiments()
+        self._find_bandits()
+        for entry in store.changes(self.id, 0, self.position):
+            self._change(entry)
+        store.changed()
+        self.catch_up(certainly=True)
+
+    # --- the log --------------------------------------------------------------------------------------
+
+    def catch_up(self, *, certainly: bool = False) -> None:
+        """Learn what others have written, and what we have if a commit was in doubt."""
+        if not (self.store.changed() or self.doubted or certainly):
+            return
+        while told := self.store.tail(self.id, self.position, CHUNK):
+            columns = tuple(zip(*told, strict=True))
+            changes = self.store.changes(self.id, self.position, told[-1][0]) if None in columns[1] else []
+            self._apply(columns, changes)
+        self.doubted = False
+
+    def follow(self, head: int, entries: Sequence[EntryRow]) -> None:
+        """Learn entries that were written after ``head``; if others were faster, theirs first."""
+        if head != self.position:
+            self.catch_up(certainly=True)
+        elif entries:
+            columns = zip(*((each.pos, each.bandit, each.kept, each.ticket) for each in entries), strict=True)
+            self._apply(tuple(columns), [entry for entry in entries if entry.bandit is None])
+        for entry in entries:
+            if entry.decision is not None:
+                self.open.pop(entry.decision, None)
+
+    def _apply(self, columns: Sequence[tuple[Any, ...]], changes: Sequence[EntryRow]) -> None:
+        """Learn what follows on what was learned; the columns are those of ``Told``."""
+        positions, numbers, kept, tickets = columns
+        last = self.position + len(positions)
+        if positions[0] != self.position + 1 or positions[-1] != last:
+            raise StateError(
+                f"the log of {self.project!r} has a gap between {self.position} and {positions[-1]}"
+            )
+        self._prepare(set(numbers) - {None}, changes)
+        begin = 0
+        for change in changes:
+            end = change.pos - self.position - 1
+            self._learn(numbers[begin:end], kept[begin:end], tickets[begin:end])
+            self._change(change)
+            begin = end + 1
+        self._learn(numbers[begin:], kept[begin:], tickets[begin:])
+        self.position = last
+
+    def _prepare(self, numbers: set[int], changes: Sequence[EntryRow]) -> None:
+        """Read all that is needed, before anything is learned: a store that fails must not leave a half."""
+        if not {change.experiment for change in changes} <= self._by_id.keys():
+            self._find_experiments()
+        if not numbers <= self.bandits.keys():
+            self._find_bandits()
+        for number in numbers:
+            self.awake(self.bandits[number])
+
+    def _learn(self, numbers: Sequence[Any], kept: Sequence[Any], tickets: Sequence[Any]) -> None:
+        """Outcomes of bandits, in their order; None where a decision was closed without one."""
+        parts: dict[int, tuple[Any, Any]] = {}
+        if None not in kept and len(set(numbers)) == 1:
+            parts[numbers[0]] = tickets, kept
+        else:
+            for number, one, ticket in zip(numbers, kept, tickets, strict=True):
+                if one is not None:
+                    own = parts.get(number)
+                    if own is None:
+                        own = parts[number] = [], []
+                    own[0].append(ticket)
+                    own[1].append(one)
+        for number, (own_tickets, own_kept) in parts.items():
+            bandit = self.bandits[number]
+            self.awake(bandit).learn(own_tickets, own_kept)
+            self._touched.add(bandit)
+
+    def _change(self, entry: EntryRow) -> None:
+        """Let arms change in all segments; what was refused at its place in the log changes nothing."""
+        experiment, arm = self._by_id[entry.experiment], label_of(json.loads(entry.body or "null"))
+        try:
+            experiment.blank.change(entry.kind, arm)
+        except InvalidArgumentError:
+            return
+        experiment.changes.append((entry.pos, entry.kind, arm))
+        for bandit in experiment.segments.values():
+            if bandit.learner is not None:
+                bandit.learner.change(entry.kind, arm)
+                self._touched.add(bandit)
+
+    def awake(self, bandit: SegmentBandit) -> Learner:
+        """The learner of a bandit, made of its last snapshot if it has none: nothing came since."""
+        if bandit.learner is None:
+            bandit.learner = self._restored(bandit)
+        return bandit.learner
+
+    def _restored(self, bandit: SegmentBandit) -> Learner:
+        learner, at = bandit.experiment.settings.learner(), 0
+        incomplete = False  # is the state older than what this bandit was told?
+        for snapshot in self.store.snapshots(bandit.id):
+            if snapshot.pos > self.position:  # by a process that is ahead
+                incomplete = True
+            elif sha256(snapshot.state).digest() == snapshot.sha256:
+                learner, at = Learner.load(snapshot.state), snapshot.pos
+                break
+            else:
+                incomplete = True
+                warnings.warn(
+                    f"the snapshot of bandit {bandit.id} at {snapshot.pos} is damaged; it is made again",
+                    RuntimeWarning,
+                    stacklevel=1,
+                )
+        changes = iter([change for change in bandit.experiment.changes if change[0] > at])
+        upcoming = next(changes, None)
+        while incomplete and (told := self.store.tail(self.id, at, CHUNK, bandit=bandit.id)):
+            for pos, _, kept, ticket in told:
+                if pos > self.position:
+                    incomplete = False
+                    break
+                while upcoming is not None and upcoming[0] < pos:
+                    learner.change(*upcoming[1:])
+                    upcoming = next(changes, None)
+                if kept is not None and ticket is not None:
+                    learner.learn([ticket], [kept])
+                at = pos
+        while upcoming is not None:
+            learner.change(*upcoming[1:])
+            upcoming = next(changes, None)
+        return learner
+
+    def snapshot(self) -> None:
+        """Keep the states that have moved since the last time."""
+        states = {bandit.id: self.awake(bandit).dump() for bandit in self._touched}
+        if states:
+            with self.store.write(self.id, log=False):
+                self.store.insert_snapshots(self.id, self.position, self.engine, states, self.swept)
+        self._touched.clear()
+        self.kept = self.position
+
+    # --- experiments and bandits -----------------------------------------------------------------------
+
+    def _find_experiments(self) -> None:
+        for row in self.store.experiments(self.id):
+            if row.id not in self._by_id:
+                settings = msgspec.json.decode(row.settings, type=Settings)
+                made = Experiment(row.id, row.name, settings, row.secret, settings.learner())
+                self._by_id[row.id] = self.experiments[row.name] = made
+
+    def _find_bandits(self) -> None:
+        for row in self.store.bandits(self.id, max(self.bandits, default=0)):
+            self.bandits[row.id] = made = self._bandit(row)
+            made.experiment.segments[row.segment] = made
+
+    def _bandit(self, row: BanditRow) -> SegmentBandit:
+        if row.experiment not in self._by_id:
+            self._find_experiments()
+        experiment = self._by_id[row.experiment]
+        secret = blake2b(row.segment.encode(), key=experiment.secret, digest_size=16).digest()
+        return SegmentBandit(row.id, experiment, row.segment, secret)
+
+    def named(self, name: str) -> Experiment:
+        """The experiment of this name."""
+        if name not in self.experiments:
+            self._find_experiments()
+        if name not in self.experiments:
+            raise problems.UnknownExperiment(f"no experiment is called {name!r}", experiment=name)
+        return self.experiments[name]
+
+    def segment(self, experiment: Experiment, segment: str, now: float) -> SegmentBandit:
+        """The bandit of a segment, made if there is none, or the pool if there are too many."""
+        name_of("segment", segment, empty=True)
+        for name in (segment, POOL):
+            if name in experiment.segments:
+                return experiment.segments[name]
+            self._find_bandits()  # another process may have made it
+            if name not in experiment.segments and (
+                name == POOL or len(experiment.segments) < experiment.settings.max_segments
+            ):
+                self.store.insert_bandits(self.id, [(experiment.id, name)], now)
+                self._find_bandits()
+            if name in experiment.segments:
+                return experiment.segments[name]
+        raise AssertionError("a pool was made")
+
+    def bandit_of(self, row: DecisionRow) -> SegmentBandit:
+        """The bandit that made a decision."""
+        if row.bandit not in self.bandits:
+            self._find_bandits()
+        return self.bandits[row.bandit]
+
+    def create(self, name: str, settings: Settings, now: float) -> bool:
+        """Make an experiment; False if it is there with the same settings, a problem if with others."""
+        text = settings.to_json()
+        made = name not in self.experiments and self.store.insert_experiment(
+            self.id, name, text, secrets.token_bytes(16), now
+        )
+        there = self.named(name).settings
+        if there != settings:
+            differ = [
+                key for key in settings.__struct_fields__ if getattr(there, key) != getattr(settings, key)
+            ]
+            raise problems.ExperimentExists(
+                f"the experiment {name!r} is there with other settings: {', '.join(differ)}",
+                experiment=name,
+                differ=differ,
+            )
+        return made
+
+    def settings(self) -> dict[str, Settings]:
+        """The settings of all experiments by name."""
+        self._find_experiments()
+        return {name: experiment.settings for name, experiment in self.experiments.items()}
+
+    def copy(self, experiment: str, segment: str) -> Learner:
+        """A copy of the learner of a segment; a fresh one where nothing was decided yet."""
+        found = self.named(experiment)
+        if segment not in found.segments:
+            self._find_bandits()
+        source = self.awake(found.segments[segment]) if segment in found.segments else found.blank
+        return Learner.load(source.dump())
+
+    # --- decisions ------------------------------------------------------------------------------------
+
+    def remember(self, row: DecisionRow) -> None:
+        """Keep an open decision in memory."""
+        self.open[row.id] = row
+        if len(self.open) > self._max_open:
+            self.open.popitem(last=False)
+
+    def decision(self, row: DecisionRow, *, repeated: bool) -> Decision:
+        """A decision as it is answered."""
+        bandit = self.bandits[row.bandit]
+        if row.seen > self.position:  # made by a process that is ahead, perhaps of an arm that is new
+            self.catch_up(certainly=True)
+        labels = bandit.experiment.blank.labels
+        return Decision(
+            ids.text_of(row.id),
+            bandit.experiment.name,
+            bandit.segment,
+            labels[row.arm],
+            labels[Learner.observed(row.ticket)],
+            row.probability,
+            row.seen,
+            row.made,
+            row.due,
+            repeated,
+        )
+
+    # --- experiments ----------------------------------------------------------------------------------

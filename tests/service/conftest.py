@@ -1,0 +1,27 @@
+"""Databases for the tests of the service, one after the other; kernels as plain Python."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+
+
+@pytest.fixture
+def fast_folder():
+    """A folder in memory where the system has one: for tests that are not about disks."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(params=["sqlite"])
+def store_url(request, fast_folder):
+    return f"sqlite:///{fast_folder / 'log.db'}"
