@@ -38,6 +38,7 @@ class Served:
         environment = os.environ | {
             "PYTHONPATH": SOURCE,
             "BOTHWORLDS_COMPILE": "never",
+            "NUMBA_DISABLE_JIT": "1",
             "BOTHWORLDS_STORAGE_MIN_FREE": "1000000",
             **self.environment,
         }

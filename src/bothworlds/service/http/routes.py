@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from bothworlds.service.http import administration, decisions, experiments, health, ofrep, schemas
+from bothworlds.service.http import administration, decisions, experiments, health, ofrep, schemas, watching
 from bothworlds.service.http.endpoints import Answer, Call, Endpoint, Query
 from bothworlds.service.problems import (
     ExperimentArchived,
@@ -24,6 +24,9 @@ from bothworlds.service.problems import (
 LIMIT = Query("limit", Annotated[int, Meta(ge=1, le=500)], 100, "How many at most.")
 AFTER_NAME = Query("after", Annotated[str, Meta(max_length=200)], None, "The last name that was seen.")
 AFTER_NUMBER = Query("after", Annotated[int, Meta(ge=0, le=1 << 62)], 0, "The last number that was seen.")
+
+SEGMENT = Query("segment", Annotated[str, Meta(max_length=200)], None, "One segment alone; it may be empty.")
+POINTS = Query("points", Annotated[int, Meta(ge=2, le=1024)], 512, "How many at most.")
 
 
 async def openapi(call: Call) -> Answer:
@@ -149,6 +152,33 @@ ENDPOINTS = (
         body=schemas.ArmChange,
         answers={200: schemas.Arms},
         refusals=(UnknownExperiment, LimitReached),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/experiments/{experiment}/bandits",
+        right="read",
+        handler=watching.bandits,
+        answers={200: schemas.Bandits},
+        refusals=(UnknownExperiment,),
+        query=(LIMIT, AFTER_NAME, SEGMENT),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/experiments/{experiment}/curves",
+        right="read",
+        handler=watching.curve,
+        answers={200: schemas.Curve},
+        refusals=(UnknownExperiment,),
+        query=(SEGMENT, POINTS),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/stream",
+        right="read",
+        handler=watching.stream,
+        answers={200: str},
+        refusals=(LimitReached,),
+        media_type="text/event-stream",
     ),
     Endpoint(
         method="POST",

@@ -333,6 +333,116 @@ class Export(Reply):
     detail: str | None = None
 
 
+# --- the board ------------------------------------------------------------------------------------------
+
+
+class ArmView(Reply):
+    """An arm of a bandit; bands hold at any time, with probability 0.95 for each."""
+
+    arm: Label
+    status: Literal["awake", "disabled", "retired"]
+    probability: float
+    pulls: int
+    answers: int
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Drift(Reply):
+    """Have rewards moved? The alarm is ever false with probability 0.05 at most."""
+
+    raised: bool
+    arm: Label
+    log_e: float | None
+    threshold: float
+
+
+class Band(Reply):
+    """An estimate, and two bounds."""
+
+    low: float | None
+    estimate: float | None
+    high: float | None
+
+
+class Bandit(Reply):
+    """A bandit as it is now; arms and all that is concluded are over mature decisions."""
+
+    segment: str
+    decisions: int
+    open: int
+    reported: int
+    defaulted: int
+    dropped: int
+    withdrawn: int
+    late: int
+    position: int
+    last: datetime | None
+    frozen: bool
+    arms: list[ArmView]
+    world: Literal["stationary", "any", "played"] | None = None
+    drift: Drift | None = None
+    regret: Band | None = None
+
+
+class Bandits(Reply):
+    """Some bandits of an experiment, in the order of their segments."""
+
+    experiment: str
+    learn_at: Literal["arrival", "deadline"]
+    wait: float | None
+    missing: float | None
+    position: int
+    engine: str
+    bandits: list[Bandit]
+    after: str | None = None
+
+
+class CurvePoint(Reply):
+    """A bandit at a moment; lists go by the arms."""
+
+    at: datetime
+    position: int
+    decisions: int
+    probabilities: list[float]
+    pulls: list[int]
+    means: list[float | None]
+    lows: list[float | None]
+    highs: list[float | None]
+    regret: list[float | None]
+    drift: bool
+
+
+class Curve(Reply):
+    """How a bandit came to be what it is."""
+
+    experiment: str
+    segment: str
+    arms: list[Label]
+    points: list[CurvePoint]
+
+
+class Moved(Reply):
+    """A bandit that has moved, and its last point."""
+
+    experiment: str
+    segment: str
+    open: int
+    late: int
+    point: CurvePoint
+
+
+class Tick(Reply):
+    """What the stream says once a second."""
+
+    at: datetime
+    position: int
+    free_bytes: int | None
+    ready: bool
+    moved: list[Moved]
+
+
 # --- OFREP ----------------------------------------------------------------------------------------------
 
 

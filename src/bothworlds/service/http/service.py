@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from bothworlds import _jit
 from bothworlds.service import problems
 from bothworlds.service.config import Config
 from bothworlds.service.http.auth import Doorkeeper, signing_secret
@@ -21,6 +22,7 @@ from bothworlds.service.messages import Read, Request
 from bothworlds.service.registry import Registry, path_of
 from bothworlds.service.replica import Replica
 from bothworlds.service.store import open_store
+from bothworlds.service.watch import Watch
 
 T = TypeVar("T")
 HOUSEKEEPING = 1.0  # seconds
@@ -37,12 +39,14 @@ class Service:
         self.draining = asyncio.Event()
         self.full: problems.StorageFull | None = None
         self.streams = 0
+        self.free_bytes: int | None = None
         self._hubs: dict[str, Hub] = {}
+        self._watches: dict[str, Watch] = {}
         self._opening = asyncio.Lock()
         secret = signing_secret(self.registry)
         self.doorkeeper = Doorkeeper(rate=config.limits.rate_per_key, secret=secret)
         self.doorkeeper.know(self.registry.known_keys())
-        self._housekeeper: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     # --- life -----------------------------------------------------------------------------------------
 
@@ -50,15 +54,14 @@ class Service:
         """Read the logs of all projects that have keys, and begin to keep house."""
         for name in sorted({key.project_name for key in self.registry.known_keys()}):
             await self.hub(name)
-        self._housekeeper = asyncio.create_task(self._keep_house())
+        self._tasks = [asyncio.create_task(self._keep_house()), asyncio.create_task(self._keep_watch())]
 
     async def stop(self) -> None:
         """Answer what waits, keep snapshots, close everything."""
         self.draining.set()
-        if self._housekeeper is not None:
-            self._housekeeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._housekeeper
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*(asyncio.to_thread(hub.close) for hub in self._hubs.values()))
         self.registry.close()
 
@@ -83,6 +86,12 @@ class Service:
         hub.on_batch = self.metrics.batch
         logger.info("opened", extra={"project": project, "position": hub.position})
         return hub
+
+    def watch(self, project: str) -> Watch:
+        """The watch of a project whose hub is open."""
+        if project not in self._watches:
+            self._watches[project] = Watch(self._hubs[project], self.registry)
+        return self._watches[project]
 
     @property
     def hubs(self) -> dict[str, Hub]:
@@ -123,12 +132,28 @@ class Service:
                 logger.warning("housekeeping failed", extra={"error": str(error)})
             await asyncio.sleep(HOUSEKEEPING)
 
+    async def _keep_watch(self) -> None:
+        """Follow the logs, for those who look."""
+        if _jit.can_compile():  # in a process of its own, so that nobody waits
+            code = "import os; os.nice(19); from bothworlds.service import watch; watch.compile_kernels()"
+            await (await asyncio.create_subprocess_exec(sys.executable, "-c", code)).wait()
+        while True:
+            await asyncio.sleep(HOUSEKEEPING)
+            for project in list(self._hubs):
+                try:
+                    await asyncio.to_thread(self.watch(project).look)
+                except problems.Problem as problem:
+                    logger.warning("watch failed", extra={"project": project, "error": problem.detail})
+                except Exception as error:  # whatever is shown must not stop what is decided
+                    logger.error("watch failed", extra={"project": project}, exc_info=error)
+
     def _look_at_disk(self) -> None:
         url = self.config.storage.url
         if url.startswith("postgresql"):
             return
         free = shutil.disk_usage(Path(path_of(url)).absolute().parent).free
         self.metrics.free_bytes.set(free)
+        self.free_bytes = free
         wanted = self.config.storage.min_free
         self.full = None
         if free < wanted:
