@@ -268,3 +268,50 @@ def migrate(database: Database = None, config: ConfigFile = None) -> None:
     with _busy("migrating …"):
         open_store(url).close()
     _say(f"{_without_password(url)} has the schema {REVISIONS[-1]}.")
+
+
+@app.command()
+def export(
+    folder: Annotated[
+        Path, typer.Argument(help="Where to: a folder for each experiment, a file for each day.")
+    ],
+    experiment: Annotated[str | None, typer.Option(help="One of them alone.")] = None,
+    project: Project = "default",
+    database: Database = None,
+    config: ConfigFile = None,
+) -> None:
+    """Write decisions and outcomes as Parquet, for `bothworlds evaluate`."""
+    from bothworlds.service import exports  # noqa: PLC0415
+    from bothworlds.service.registry import Registry  # noqa: PLC0415
+    from bothworlds.service.replica import Replica  # noqa: PLC0415
+    from bothworlds.service.store import open_store  # noqa: PLC0415
+
+    url = _url(config, database)
+    registry, store = Registry(url), open_store(url)
+    replica = Replica(store, project, max_open=1)
+    names = list(replica.settings()) if experiment is None else [replica.named(experiment).name]
+    for name in names:
+        found = replica.named(name)
+        subject = exports.Subject.of(name, found.settings, found.blank.labels)
+        where = folder / "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
+        with _busy(f"exporting {name} …"):
+            rows, files = exports.export(registry, replica.id, subject, where)
+        _say(f"{name}: {counted(rows, 'decision')} in {counted(len(files), 'file')} of {where}")
+    store.close()
+    registry.close()
+
+
+@app.command()
+def doctor(database: Database = None, config: ConfigFile = None) -> None:
+    """Look whether a database and its machine are fit to serve."""
+    from bothworlds.service.doctor import examine  # noqa: PLC0415
+
+    settings = _config(config, database)
+    _url(config, database)
+    findings = examine(settings)
+    table = Table("what", "found", "", box=None, header_style="bold")
+    for finding in findings:
+        table.add_row(finding.what, finding.found, "ok" if finding.good else f"[bold red]{finding.advice}[/]")
+    out.print(table)
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(1)

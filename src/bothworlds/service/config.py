@@ -68,8 +68,10 @@ class Limits(Section):
     """Decisions or outcomes in one request."""
     max_streams: int = 100
     """Boards that listen."""
+    max_exports: int = 4
+    """At a time."""
     max_export: int = 10_000_000
-    """Rows."""
+    """Rows of one."""
 
 
 class Log(Section):

@@ -6,7 +6,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from bothworlds.service.http import administration, decisions, experiments, health, ofrep, schemas, watching
+from bothworlds.service.http import (
+    administration,
+    decisions,
+    experiments,
+    exporting,
+    health,
+    ofrep,
+    schemas,
+    watching,
+)
 from bothworlds.service.http.endpoints import Answer, Call, Endpoint, Query
 from bothworlds.service.problems import (
     ExperimentArchived,
@@ -18,6 +27,7 @@ from bothworlds.service.problems import (
     PreconditionRequired,
     UnknownDecision,
     UnknownExperiment,
+    UnknownExport,
     UnknownKey,
 )
 
@@ -179,6 +189,32 @@ ENDPOINTS = (
         answers={200: str},
         refusals=(LimitReached,),
         media_type="text/event-stream",
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/exports",
+        right="edit",
+        handler=exporting.start,
+        body=schemas.NewExport,
+        answers={202: schemas.Export},
+        refusals=(UnknownExperiment, LimitReached),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/exports/{id}",
+        right="edit",
+        handler=exporting.find,
+        answers={200: schemas.Export},
+        refusals=(UnknownExport,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/exports/{id}/{name}",
+        right="edit",
+        handler=exporting.fetch,
+        answers={200: bytes},
+        refusals=(UnknownExport,),
+        media_type="application/vnd.apache.parquet",
     ),
     Endpoint(
         method="POST",

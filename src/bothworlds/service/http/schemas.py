@@ -318,8 +318,8 @@ class NewExport(Body):
     """The decisions of an experiment, made in [begin, end), as Parquet."""
 
     experiment: str
-    begin: datetime | None = None
-    end: datetime | None = None
+    begin: Annotated[datetime, Meta(tz=True)] | None = None
+    end: Annotated[datetime, Meta(tz=True)] | None = None
 
 
 class Export(Reply):

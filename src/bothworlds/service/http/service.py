@@ -39,6 +39,7 @@ class Service:
         self.draining = asyncio.Event()
         self.full: problems.StorageFull | None = None
         self.streams = 0
+        self.exporting: set[asyncio.Task[None]] = set()
         self.free_bytes: int | None = None
         self._hubs: dict[str, Hub] = {}
         self._watches: dict[str, Watch] = {}
