@@ -19,7 +19,7 @@ from bothworlds.service.store.sqlite import SQLiteStore
 from bothworlds.service.verify import verify
 
 QUIET = Limits(refresh=10.0, sweep_every=1e9, snapshot_every=5, max_open=3)
-WAIT = 100.0
+WAIT, MISSING = 100.0, 0.25
 
 
 class Failing:
@@ -86,7 +86,7 @@ class Promises(RuleBasedStateMachine):
             self.open(which)
         self.settings = {
             "now": settings_of(3, "tsallis-inf"),
-            "later": settings_of(3, "tsallis-inf", wait=WAIT, missing=0.25),
+            "later": settings_of(3, "tsallis-inf", wait=WAIT, missing=MISSING),
         }
         for name, each in self.settings.items():
             self.hubs[0].create(name, each)
@@ -149,8 +149,9 @@ class Promises(RuleBasedStateMachine):
             answer = self.attempt(which, self.hubs[which].withdraw, text)
         except problems.UnknownDecision:
             assert text not in self.decisions
-        except problems.OutcomeExists:
-            assert self.outcomes.get(text) is not None or self.asked
+        except problems.OutcomeExists as problem:
+            stored = problem.fields["reward"]
+            assert stored == MISSING or (text, stored) in self.asked
         else:
             if answer is not None:
                 assert self.outcomes.setdefault(text, None) is None
@@ -192,7 +193,9 @@ class Promises(RuleBasedStateMachine):
         store = SQLiteStore(self.folder / "log.db")
         verdict = verify(store)
         rows = {ids.text_of(row.id): row for row in store.scan_decisions(1)}
-        closings = {ids.text_of(entry.decision): entry for entry in store.tail(1, 0, 10**6) if entry.decision}
+        closings = {
+            ids.text_of(entry.decision): entry for entry in store.entries(1, 0, 10**6) if entry.decision
+        }
         waiting = store.reports(1, [ids.bytes_of(text) for text in self.outcomes])
         store.close()
         shutil.rmtree(self.folder)

@@ -27,7 +27,7 @@ def entries_of(path):
     store = SQLiteStore(path)
     verdict = verify(store)
     assert verdict.ok, verdict.differences
-    entries = store.tail(1, 0, 10**6)
+    entries = store.entries(1, 0, 10**6)
     decisions = {ids.text_of(row.id) for row in store.scan_decisions(1)}
     store.close()
     return decisions, entries

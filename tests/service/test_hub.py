@@ -204,7 +204,7 @@ def test_deadline_with_a_default_learned_in_the_order_of_decision(opened):
     assert hub.report(decisions[0].id, reward=1.0).repeated
     with pytest.raises(problems.OutcomeExists):
         hub.report(decisions[0].id, reward=0.0)
-    entries = hub.ask(Read(lambda: hub._replica.store.tail(hub._replica.id, 0, 10)))
+    entries = hub.ask(Read(lambda: hub._replica.store.entries(hub._replica.id, 0, 10)))
     assert [(each.kind, each.kept) for each in entries] == [
         ("default", 1.0),
         ("default", 1.0),

@@ -43,7 +43,7 @@ def check(database, histories):
     assert verdict.ok, verdict.differences
     project = store.project("default").id
     decisions = {ids.text_of(row.id): row for row in store.scan_decisions(project)}
-    entries = store.tail(project, 0, 10**9)
+    entries = store.entries(project, 0, 10**9)
     store.close()
     assert [entry.pos for entry in entries] == list(range(1, len(entries) + 1))
     learned = {ids.text_of(entry.decision): entry.kept for entry in entries}

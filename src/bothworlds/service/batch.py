@@ -79,8 +79,9 @@ class Batch:
         for request in requests:
             if isinstance(request, (Report, Withdraw)):
                 with contextlib.suppress(InvalidArgumentError):
-                    wanted.add(ids.bytes_of(request.id))
-        wanted -= self.replica.open.keys()
+                    identity = ids.bytes_of(request.id)
+                    if identity not in self.replica.open:
+                        wanted.add(identity)
         if wanted:
             self.known = self.replica.store.decisions(self.replica.id, wanted)
 

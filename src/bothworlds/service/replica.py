@@ -21,7 +21,7 @@ from bothworlds.service.messages import Decision
 from bothworlds.service.settings import POOL, Settings, name_of
 from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, Store
 
-CHUNK = 20_000  # entries that are read at once
+CHUNK = 1000  # entries that are read at once: as many as caches hold
 
 
 @dataclass(eq=False)
@@ -93,9 +93,8 @@ class Replica:
         """Up to here has been learned, and is in snapshots."""
         self._find_experiments()
         self._find_bandits()
-        for experiment in self._by_id.values():
-            for entry in store.changes(self.id, experiment.id, self.position):
-                self._apply_change(experiment, entry)
+        for entry in store.changes(self.id, 0, self.position):
+            self._change(entry)
         store.changed()
         self.catch_up(certainly=True)
 
@@ -105,57 +104,71 @@ class Replica:
         """Learn what others have written, and what we have if a commit was in doubt."""
         if not (self.store.changed() or self.doubted or certainly):
             return
-        while entries := self.store.tail(self.id, self.position, CHUNK):
-            self.apply(entries)
+        while told := self.store.tail(self.id, self.position, CHUNK):
+            columns = tuple(zip(*told, strict=True))
+            changes = self.store.changes(self.id, self.position, told[-1][0]) if None in columns[1] else []
+            self._apply(columns, changes)
         self.doubted = False
-
-    def apply(self, entries: Sequence[EntryRow]) -> None:
-        """Learn entries, which follow on what was learned."""
-        if entries[0].pos != self.position + 1 or entries[-1].pos != self.position + len(entries):
-            raise StateError(
-                f"the log of {self.project!r} has a gap between {self.position} and {entries[-1].pos}"
-            )
-        self._prepare(entries)
-        outcomes: dict[int, tuple[list[bytes], list[float]]] = {}
-        for entry in entries:
-            if entry.bandit is None:
-                self._learn(outcomes)
-                self._apply_change(self._by_id[entry.experiment], entry)
-            elif entry.kept is not None:
-                tickets, kept = outcomes.setdefault(entry.bandit, ([], []))
-                tickets.append(entry.ticket)  # type: ignore[arg-type]
-                kept.append(entry.kept)
-            if entry.decision is not None:
-                self.open.pop(entry.decision, None)
-        self._learn(outcomes)
-        self.position = entries[-1].pos
 
     def follow(self, head: int, entries: Sequence[EntryRow]) -> None:
         """Learn entries that were written after ``head``; if others were faster, theirs first."""
         if head != self.position:
             self.catch_up(certainly=True)
         elif entries:
-            self.apply(entries)
+            columns = zip(*((each.pos, each.bandit, each.kept, each.ticket) for each in entries), strict=True)
+            self._apply(tuple(columns), [entry for entry in entries if entry.bandit is None])
+        for entry in entries:
+            if entry.decision is not None:
+                self.open.pop(entry.decision, None)
 
-    def _learn(self, outcomes: dict[int, tuple[list[bytes], list[float]]]) -> None:
-        for number, (tickets, kept) in outcomes.items():
-            bandit = self.bandits[number]
-            self.awake(bandit).learn(tickets, kept)
-            self._touched.add(bandit)
-        outcomes.clear()
+    def _apply(self, columns: Sequence[tuple[Any, ...]], changes: Sequence[EntryRow]) -> None:
+        """Learn what follows on what was learned; the columns are those of ``Told``."""
+        positions, numbers, kept, tickets = columns
+        last = self.position + len(positions)
+        if positions[0] != self.position + 1 or positions[-1] != last:
+            raise StateError(
+                f"the log of {self.project!r} has a gap between {self.position} and {positions[-1]}"
+            )
+        self._prepare(set(numbers) - {None}, changes)
+        begin = 0
+        for change in changes:
+            end = change.pos - self.position - 1
+            self._learn(numbers[begin:end], kept[begin:end], tickets[begin:end])
+            self._change(change)
+            begin = end + 1
+        self._learn(numbers[begin:], kept[begin:], tickets[begin:])
+        self.position = last
 
-    def _prepare(self, entries: Sequence[EntryRow]) -> None:
-        """Read all that entries need, before any is learned: a store that fails must not leave a half."""
-        if not {entry.experiment for entry in entries} <= self._by_id.keys():
+    def _prepare(self, numbers: set[int], changes: Sequence[EntryRow]) -> None:
+        """Read all that is needed, before anything is learned: a store that fails must not leave a half."""
+        if not {change.experiment for change in changes} <= self._by_id.keys():
             self._find_experiments()
-        told = {entry.bandit for entry in entries if entry.bandit is not None}
-        if not told <= self.bandits.keys():
+        if not numbers <= self.bandits.keys():
             self._find_bandits()
-        for number in told:
+        for number in numbers:
             self.awake(self.bandits[number])
 
-    def _apply_change(self, experiment: Experiment, entry: EntryRow) -> None:
+    def _learn(self, numbers: Sequence[Any], kept: Sequence[Any], tickets: Sequence[Any]) -> None:
+        """Outcomes of bandits, in their order; None where a decision was closed without one."""
+        parts: dict[int, tuple[Any, Any]] = {}
+        if None not in kept and len(set(numbers)) == 1:
+            parts[numbers[0]] = tickets, kept
+        else:
+            for number, one, ticket in zip(numbers, kept, tickets, strict=True):
+                if one is not None:
+                    own = parts.get(number)
+                    if own is None:
+                        own = parts[number] = [], []
+                    own[0].append(ticket)
+                    own[1].append(one)
+        for number, (own_tickets, own_kept) in parts.items():
+            bandit = self.bandits[number]
+            self.awake(bandit).learn(own_tickets, own_kept)
+            self._touched.add(bandit)
+
+    def _change(self, entry: EntryRow) -> None:
         """Let arms change in all segments; what was refused at its place in the log changes nothing."""
+        experiment = self._by_id[entry.experiment]
         if entry.kind == SETTINGS:
             self._alter(experiment, entry)
             return
@@ -204,17 +217,17 @@ class Replica:
                 )
         changes = iter([change for change in bandit.experiment.changes if change[0] > at])
         upcoming = next(changes, None)
-        while incomplete and (rows := self.store.tail(self.id, at, CHUNK, bandit=bandit.id)):
-            for row in rows:
-                if row.pos > self.position:
+        while incomplete and (told := self.store.tail(self.id, at, CHUNK, bandit=bandit.id)):
+            for pos, _, kept, ticket in told:
+                if pos > self.position:
                     incomplete = False
                     break
-                while upcoming is not None and upcoming[0] < row.pos:
+                while upcoming is not None and upcoming[0] < pos:
                     learner.change(*upcoming[1:])
                     upcoming = next(changes, None)
-                if row.kept is not None:
-                    learner.learn([row.ticket], [row.kept])  # type: ignore[list-item]
-                at = row.pos
+                if kept is not None and ticket is not None:
+                    learner.learn([ticket], [kept])
+                at = pos
         while upcoming is not None:
             learner.change(*upcoming[1:])
             upcoming = next(changes, None)

@@ -143,7 +143,7 @@ def verify(store: Store, project: str = "default") -> Verdict:
             snapshot = next(kept, None)
 
     check_here()
-    while entries := store.tail(row.id, position, CHUNK):
+    while entries := store.entries(row.id, position, CHUNK):
         for entry in entries:
             if entry.pos != position + 1:
                 verdict.differ(f"the log has a gap between {position} and {entry.pos}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 REPORT, DEFAULT, DROPPED, WITHDRAWN = "report", "default", "dropped", "withdrawn"
 """Kinds of entries that close a decision."""
@@ -80,6 +80,10 @@ class EntryRow(NamedTuple):
     body: str | None
 
 
+Told: TypeAlias = tuple[int, int | None, float | None, bytes | None]
+"""What a learner needs of an entry: pos, bandit, kept and ticket. Plain tuples, as there are millions."""
+
+
 class ReportRow(NamedTuple):
     """What was reported and is not, or not yet, in the log: it waits for its deadline, or came late."""
 
@@ -135,11 +139,14 @@ class Store(Protocol):
         ``log``: entries will be added, so that nobody else may add any meanwhile.
         """
 
-    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[EntryRow]:
-        """Entries after this position, in their order; of one bandit alone, if asked."""
+    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[Told]:
+        """What a learner needs of the entries after this position, in their order; or of one bandit."""
 
-    def changes(self, project: int, experiment: int, until: int) -> list[EntryRow]:
-        """Entries that change the arms of an experiment, up to this position, in their order."""
+    def changes(self, project: int, after: int, until: int) -> list[EntryRow]:
+        """Entries that change arms, after a position and up to another, in their order."""
+
+    def entries(self, project: int, after: int, limit: int) -> list[EntryRow]:
+        """Entries after this position, in their order."""
 
     def decisions(self, project: int, ids: Iterable[bytes]) -> dict[bytes, DecisionRow]:
         """Those of these decisions that are there."""

@@ -23,6 +23,7 @@ from bothworlds.service.store.base import (
     ProjectRow,
     ReportRow,
     SnapshotRow,
+    Told,
 )
 
 BUSY = 5000  # milliseconds to wait for another process that writes
@@ -208,17 +209,23 @@ class SQLiteStore:
         before, self._version = self._version, version
         return bool(version != before)
 
-    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[EntryRow]:
-        """Entries after this position, in their order."""
+    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[Told]:
+        """What a learner needs of the entries after this position, in their order."""
         only = "" if bandit is None else f"AND bandit = {int(bandit)}"
-        query = f"SELECT {ENTRY} FROM entry WHERE project = ? AND pos > ? {only} ORDER BY pos LIMIT ?"
-        return [EntryRow._make(row) for row in self._all(query, project, after, limit)]
+        columns = "pos, bandit, kept, ticket"
+        query = f"SELECT {columns} FROM entry WHERE project = ? AND pos > ? {only} ORDER BY pos LIMIT ?"
+        return self._all(query, project, after, limit)
 
-    def changes(self, project: int, experiment: int, until: int) -> list[EntryRow]:
-        """Entries that change the arms of an experiment, up to this position, in their order."""
-        only = "project = ? AND experiment = ? AND bandit IS NULL AND pos <= ?"
-        rows = self._all(f"SELECT {ENTRY} FROM entry WHERE {only} ORDER BY pos", project, experiment, until)
+    def changes(self, project: int, after: int, until: int) -> list[EntryRow]:
+        """Entries that change arms, after a position and up to another, in their order."""
+        only = "project = ? AND bandit IS NULL AND pos > ? AND pos <= ?"
+        rows = self._all(f"SELECT {ENTRY} FROM entry WHERE {only} ORDER BY pos", project, after, until)
         return [EntryRow._make(row) for row in rows]
+
+    def entries(self, project: int, after: int, limit: int) -> list[EntryRow]:
+        """Entries after this position, in their order."""
+        query = f"SELECT {ENTRY} FROM entry WHERE project = ? AND pos > ? ORDER BY pos LIMIT ?"
+        return [EntryRow._make(row) for row in self._all(query, project, after, limit)]
 
     def decisions(self, project: int, ids: Iterable[bytes]) -> dict[bytes, DecisionRow]:
         """Those of these decisions that are there."""

@@ -91,7 +91,7 @@ def upgrade() -> None:
     op.create_index(
         "entry_change",
         "entry",
-        ["project", "experiment", "pos"],
+        ["project", "pos"],
         sqlite_where=change,
         postgresql_where=change,
     )

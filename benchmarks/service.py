@@ -1,0 +1,180 @@
+"""What durability costs: replay of a log, an outcome against a bare sync of the disk, a log against a row.
+
+``python benchmarks/service.py [--folder DIR]`` prints ratios measured in one run, on the disk of DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sqlite3
+import statistics
+import tempfile
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bothworlds.bandit.learner import Learner
+from bothworlds.service.hub import Hub
+from bothworlds.service.messages import Decide, Report
+from bothworlds.service.replica import Replica
+from bothworlds.service.settings import settings_of
+from bothworlds.service.store.base import EntryRow
+from bothworlds.service.store.sqlite import SQLiteStore
+
+ARMS, POLICY = 5, "light-barrier"
+REPLAYED = 300_000
+OUTCOMES = 400
+CLIENTS = 64
+
+
+def replay(folder: Path) -> float:
+    """Outcomes per CPU second, from the file to the learner."""
+    store = SQLiteStore(folder / "replay.db")
+    hub = Hub(store)
+    hub.create("hot", settings_of(ARMS, POLICY))
+    hub.decide("hot")
+    hub.close()
+    learner = Learner(ARMS, POLICY)
+    random = np.random.default_rng(1)
+    tickets = [learner.decide(random.random(learner.draws)).ticket for _ in range(1000)]
+    store = SQLiteStore(folder / "replay.db")
+    for begin in range(0, REPLAYED, 10_000):
+        rows = [
+            EntryRow(
+                begin + i + 1, "report", 1, 1, os.urandom(16), random.random(), tickets[i % 1000], 0.0, None
+            )
+            for i in range(10_000)
+        ]
+        with store.write(1, log=True):
+            store.insert_entries(1, rows)
+    seconds = []
+    for _ in range(3):
+        began = time.process_time()
+        replica = Replica(store, "default", max_open=10)
+        seconds.append(time.process_time() - began)
+        assert replica.position == REPLAYED
+    store.close()
+    return REPLAYED / min(seconds)
+
+
+def syncs(folder: Path, n: int) -> list[float]:
+    """Seconds of a write of one page and fdatasync, over a file that is there."""
+    page, seconds = os.urandom(4096), []
+    descriptor = os.open(folder / "sync", os.O_RDWR | os.O_CREAT)
+    os.write(descriptor, page * 64)
+    os.fsync(descriptor)
+    for i in range(n):
+        began = time.perf_counter()
+        os.pwrite(descriptor, page, 4096 * (i % 64))
+        os.fdatasync(descriptor)
+        seconds.append(time.perf_counter() - began)
+    os.close(descriptor)
+    return seconds
+
+
+def outcomes(folder: Path) -> tuple[list[float], list[float]]:
+    """Seconds of an outcome, one after the other, and of a bare sync, measured in turns."""
+    hub = Hub(SQLiteStore(folder / "outcome.db", fill=True))
+    hub.create("one", settings_of(ARMS, POLICY))
+    made = [answer.id for answer in hub.submit([Decide("one")] * OUTCOMES).result()]
+    reports, bare = [], []
+    for begin in range(0, OUTCOMES, 20):
+        for text in made[begin : begin + 20]:
+            began = time.perf_counter()
+            hub.report(text, reward=1.0)
+            reports.append(time.perf_counter() - began)
+        bare += syncs(folder, 20)
+    hub.close()
+    return reports, bare
+
+
+def log(folder: Path, seconds: float) -> float:
+    """Outcomes per second on one bandit, from many clients, by the hub."""
+    hub = Hub(SQLiteStore(folder / "log.db", fill=True))
+    hub.create("hot", settings_of(ARMS, POLICY))
+    texts = [answer.id for _ in range(40) for answer in hub.submit([Decide("hot")] * 1000).result()]
+    waiting, finished = iter(texts), threading.Semaphore(0)
+    end, done = time.perf_counter() + seconds, 0
+
+    def next_one(answered: Future[list[Any]] | None = None) -> None:
+        """A client that reports again as soon as it is answered, as those of a service do."""
+        nonlocal done
+        done += answered is not None
+        text = next(waiting, None) if time.perf_counter() < end else None
+        if text is None:
+            finished.release()
+        else:
+            hub.submit([Report(text, reward=1.0)]).add_done_callback(next_one)
+
+    began = time.perf_counter()
+    for _ in range(CLIENTS):
+        next_one()
+    for _ in range(CLIENTS):
+        finished.acquire()
+    rate = done / (time.perf_counter() - began)
+    hub.close()
+    return rate
+
+
+def row(folder: Path, seconds: float) -> float:
+    """The same by a state in a row: each outcome reads it, learns, and writes it, in a transaction."""
+    path = folder / "row.db"
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("CREATE TABLE bandit (id INTEGER PRIMARY KEY, state BLOB)")
+    learner = Learner(ARMS, POLICY)
+    ticket = learner.decide(np.array([0.5])).ticket
+    db.execute("INSERT INTO bandit VALUES (1, ?)", (learner.dump(),))
+    end = time.perf_counter() + seconds
+
+    def client(number: int) -> int:
+        own = sqlite3.connect(path, isolation_level=None, timeout=60)
+        own.execute("PRAGMA synchronous = FULL")
+        done = 0
+        while time.perf_counter() < end:
+            own.execute("BEGIN IMMEDIATE")
+            ((state,),) = own.execute("SELECT state FROM bandit WHERE id = 1").fetchall()
+            learner = Learner.load(state)
+            learner.learn([ticket], [0.5])
+            own.execute("UPDATE bandit SET state = ? WHERE id = 1", (learner.dump(),))
+            own.execute("COMMIT")
+            done += 1
+        own.close()
+        return done
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(16) as pool:
+        done = sum(pool.map(client, range(16)))
+    rate = done / (time.perf_counter() - began)
+    db.close()
+    return rate
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", default=".")
+    place = parser.parse_args().folder
+    os.environ["BOTHWORLDS_COMPILE"] = "wait"
+    with tempfile.TemporaryDirectory(dir=place) as name:
+        folder = Path(name)
+        print(f"replay: {replay(folder):,.0f} outcomes per CPU second (goal: 500,000)")
+        reports, bare = outcomes(folder)
+        one, other = statistics.median(reports), statistics.median(bare)
+        print(
+            f"an outcome, p50: {1e3 * one:.2f} ms; fdatasync, p50: {1e3 * other:.2f} ms; "
+            f"ratio {one / other:.2f} (goal: 1.5)"
+        )
+        fast, slow = log(folder, 5.0), row(folder, 5.0)
+        print(
+            f"one hot bandit: {fast:,.0f} outcomes/s by the log, {slow:,.0f} by a row; "
+            f"ratio {fast / slow:.1f} (goal: 20)"
+        )
+
+
+if __name__ == "__main__":
+    main()
