@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import httpx
@@ -61,8 +62,9 @@ class Served:
 
     def _is_ready(self):
         try:
-            return httpx.get(f"{self.base}/readyz").status_code == 200
-        except httpx.TransportError:
+            with urllib.request.urlopen(f"{self.base}/readyz") as answer:
+                return answer.status == 200
+        except OSError:
             return False
 
     def _wait_for(self, look, seconds=60):
@@ -87,12 +89,10 @@ class Served:
         registry.close()
 
         def known():
-            return (
-                httpx.get(f"{self.base}/v1/keys", headers={"Authorization": f"Bearer {text}"}).status_code
-                != 401
-            )
+            return client.get("/v1/keys").status_code != 401
 
-        self._wait_for(known)
+        with self.client(text) as client:
+            self._wait_for(known)
         return text
 
     def kill(self):

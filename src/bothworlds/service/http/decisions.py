@@ -54,7 +54,7 @@ async def decide(call: Call) -> Answer:
     made = await call.service.ask(call.hub, request_of(name, call.body))
     if made.repeated:
         return Answer(decision_of(made), 200, REPLAYED)
-    call.service.metrics.decisions.labels(made.experiment).inc()
+    call.metrics.decisions.labels(made.experiment).inc()
     return Answer(decision_of(made), 201)
 
 
@@ -67,7 +67,7 @@ async def decide_many(call: Call) -> Answer:
         if isinstance(answer, messages.Decision):
             status = 200 if answer.repeated else 201
             if not answer.repeated:
-                call.service.metrics.decisions.labels(answer.experiment).inc()
+                call.metrics.decisions.labels(answer.experiment).inc()
             results.append(schemas.DecisionResult(status=status, decision=decision_of(answer)))
         else:
             results.append(schemas.DecisionResult(status=answer.status, problem=in_results(answer)))
@@ -88,7 +88,7 @@ async def withdraw(call: Call) -> Answer:
 
 def closed(call: Call, outcome: messages.Outcome) -> Answer:
     """The answer to a report or a withdrawal."""
-    call.service.metrics.outcomes.labels(outcome.reason or "learned").inc()
+    call.metrics.outcomes.labels(outcome.reason or "learned").inc()
     return Answer(outcome_of(outcome), 200, REPLAYED if outcome.repeated else ())
 
 
@@ -101,7 +101,7 @@ async def report_many(call: Call) -> Answer:
     results = []
     for answer in await many(call, call.body.outcomes, schemas.NewOutcomeOf, request):
         if isinstance(answer, messages.Outcome):
-            call.service.metrics.outcomes.labels(answer.reason or "learned").inc()
+            call.metrics.outcomes.labels(answer.reason or "learned").inc()
             results.append(schemas.OutcomeResult(status=200, outcome=outcome_of(answer)))
         else:
             results.append(schemas.OutcomeResult(status=answer.status, problem=in_results(answer)))

@@ -14,6 +14,7 @@ import msgspec
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import ids, problems
 from bothworlds.service.http.auth import Caller
+from bothworlds.service.http.metrics import ProjectMetrics
 from bothworlds.service.http.service import Service
 from bothworlds.service.hub import Hub
 from bothworlds.service.logs import logger
@@ -57,6 +58,11 @@ class Call:
     hub: Hub = None  # type: ignore[assignment]
     scope: Any = None
     receive: Any = None
+
+    @property
+    def metrics(self) -> ProjectMetrics:
+        """The counters of the project."""
+        return self.service.metrics.of(self.caller.project)
 
 
 @dataclass(slots=True)
@@ -238,6 +244,8 @@ def problem_of(error: Exception) -> problems.Problem:
         problem.detail = text
         problem.fields = {"errors": [{"pointer": pointer, "detail": WHERE.sub("", text)}]}
         return problem
+    if isinstance(error, RecursionError):
+        return problems.MalformedRequest("the body is nested too deep")
     if isinstance(error, (msgspec.DecodeError, UnicodeDecodeError)):
         return problems.MalformedRequest(f"the body is no JSON: {error}")
     return Defect("a defect of the service; its log has more")

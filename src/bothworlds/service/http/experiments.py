@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from bothworlds import policies
-from bothworlds.errors import InvalidArgumentError
+from bothworlds.errors import InvalidArgumentError, PartError
 from bothworlds.service import messages, problems
 from bothworlds.service.http import schemas
 from bothworlds.service.http.endpoints import Answer, Call
@@ -59,6 +59,17 @@ async def note(call: Call, action: str, target: str, body: Any = None) -> None:
     )
 
 
+def policy_of(given: str | dict[str, Any] | None) -> Any:
+    """A policy by its name, or by its settings."""
+    if not isinstance(given, dict):
+        return given
+    try:
+        return policies.from_dict(given)
+    except PartError as error:
+        where = ".".join(("policy", *error.location))
+        raise InvalidArgumentError(where, given, "one that there is", got=str(error)) from None
+
+
 async def create(call: Call) -> Answer:
     """Make an experiment; the same settings again change nothing."""
     body, limits = call.body, call.service.config.limits
@@ -69,8 +80,7 @@ async def create(call: Call) -> Answer:
         if value > limit:
             raise InvalidArgumentError(name, value, f"at most {limit}", got=f"{value}")
     options = {name: getattr(body, name) for name in body.__struct_fields__ if name not in ("name", "policy")}
-    policy = policies.from_dict(body.policy) if isinstance(body.policy, dict) else body.policy
-    settings = settings_of(options.pop("arms"), policy, **options)
+    settings = settings_of(options.pop("arms"), policy_of(body.policy), **options)
 
     def make(replica: Replica) -> tuple[bool, schemas.Experiment]:
         if body.name not in replica.settings() and len(replica.experiments) >= limits.max_experiments:

@@ -21,5 +21,5 @@ async def ready(call: Call) -> Answer:
 
 async def metrics(call: Call) -> Answer:
     """What Prometheus reads."""
-    text = call.service.metrics.text(call.service.hubs)
+    text = call.service.metrics.text(call.hub)
     return Answer(text, media_type=b"text/plain; version=0.0.4; charset=utf-8")

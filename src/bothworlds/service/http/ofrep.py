@@ -29,7 +29,7 @@ async def evaluate(call: Call) -> Answer:
     except problems.ExperimentArchived as problem:
         return refused(key, 400, "GENERAL", problem.detail)
     if not made.repeated:
-        call.service.metrics.decisions.labels(made.experiment).inc()
+        call.metrics.decisions.labels(made.experiment).inc()
     metadata: dict[str, Any] = {"decisionId": made.id, "probability": made.probability}
     answer = schemas.OfrepAnswer(
         key=key, value=made.arm, variant=str(made.arm), reason="SPLIT", metadata=metadata
