@@ -7,6 +7,7 @@ import os
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import positive_data_acceptance
 
 from serving import Served
 
@@ -14,6 +15,8 @@ EXAMPLES = int(
     os.environ.get("BOTHWORLDS_TORTURE_EXAMPLES", "4")
 )  # for each endpoint; `make torture` has more
 SKIPPED = ("/v1/stream",)  # it has no end
+# that an arm is one of the experiment, or a reward in its range, is more than a schema says: not checked is
+# that what fits the schema is taken
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +38,7 @@ def test_the_service_is_as_it_describes_itself(served):
         for method in methods
     }
     assert {operation.label for operation in operations} == described - {"GET /openapi.json"}  # itself
-    checked = 0
+    checked, headers = 0, {"Authorization": f"Bearer {served.key}"}
     for operation in operations:
         if operation.path in SKIPPED:
             continue
@@ -54,7 +57,7 @@ def test_the_service_is_as_it_describes_itself(served):
             checked += 1
             if "{experiment}" in case.path and checked % 2:
                 case.path_parameters["experiment"] = "button"
-            case.call_and_validate(headers={"Authorization": f"Bearer {served.key}"})
+            case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
 
         ask()
     assert checked >= len(operations) - len(SKIPPED)

@@ -167,7 +167,8 @@ def test_limits(folder):
         statuses = [client.post("/v1/keys", json={"role": "viewer"}).status_code for _ in range(3)]
         assert statuses == [201, 201, 409]
         with client.stream("GET", "/v1/stream") as stream:
-            next(stream.iter_lines())
+            lines = stream.iter_lines()  # which closes the stream when nobody holds it
+            next(lines)
             assert client.get("/v1/stream").status_code == 409
         answers = [client.post("/v1/experiments/a/decisions", json={}) for _ in range(100)]
         refused = [answer for answer in answers if answer.status_code == 429]

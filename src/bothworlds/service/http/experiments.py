@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from bothworlds import policies
-from bothworlds.errors import InvalidArgumentError, PartError
+from bothworlds.errors import InvalidArgumentError, PartError, StateError
 from bothworlds.service import messages, problems
 from bothworlds.service.http import schemas
 from bothworlds.service.http.endpoints import Answer, Call
@@ -65,9 +65,8 @@ def policy_of(given: str | dict[str, Any] | None) -> Any:
         return given
     try:
         return policies.from_dict(given)
-    except PartError as error:
-        where = ".".join(("policy", *error.location))
-        raise InvalidArgumentError(where, given, "one that there is", got=str(error)) from None
+    except (PartError, StateError) as error:
+        raise InvalidArgumentError("policy", given, "one that there is", got=str(error)) from None
 
 
 async def create(call: Call) -> Answer:

@@ -25,6 +25,7 @@ from bothworlds.service.problems import (
     OutcomeExists,
     PreconditionFailed,
     PreconditionRequired,
+    Unauthorized,
     UnknownDecision,
     UnknownExperiment,
     UnknownExport,
@@ -269,6 +270,7 @@ ENDPOINTS = (
         handler=administration.new_session,
         body=schemas.NewSession,
         answers={204: None},
+        refusals=(Unauthorized,),
     ),
     Endpoint(method="GET", path="/livez", right=None, handler=health.live, answers={200: schemas.Health}),
     Endpoint(

@@ -24,7 +24,7 @@ Identity = Annotated[
 ]
 Arm = Annotated[str, Meta(min_length=1, max_length=LENGTH)] | int | float
 Count = Annotated[int, Meta(ge=1)]
-Seconds = Annotated[float, Meta(gt=0)]
+Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
