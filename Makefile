@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare tournament evidence clean
+.PHONY: help demo test coverage browser lint format docs studies bench lab constants compare tournament evidence torture clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ tournament: $(VENV)/dev.stamp ## the policies that could be the default, in 66 w
 
 evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certainty (the tables in docs/evidence.md; ten minutes)
 	$(BIN)/python benchmarks/evidence.py
+
+torture: $(VENV)/dev.stamp ## kill processes 200 times, fail stores at any call, and check what the service promises (half an hour)
+	BOTHWORLDS_KILLS=200 BOTHWORLDS_EXAMPLES=400 $(BIN)/python -m pytest -q -s -n 0 tests/service
 
 clean: ## remove .venv, build and caches
 	rm -rf $(VENV) $(BENCH) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -13,6 +13,8 @@ import bothworlds as bw
 import bothworlds.service
 from bothworlds.errors import InvalidArgumentError, RepeatedPullError, UnknownPullError
 from bothworlds.service import problems
+from bothworlds.service.store import open_store
+from bothworlds.service.verify import verify
 
 
 def test_the_loop(fast_folder):
@@ -40,11 +42,21 @@ def test_the_loop(fast_folder):
 
 def test_many_in_one_commit(fast_folder):
     with bw.open(fast_folder / "a.db", "x", arms=3) as bandit:
-        pulls = bandit.pull_many(20)
+        pulls = bandit.pull(20)
         assert len({pull.id for pull in pulls}) == 20
-        assert all(each.learned for each in bandit.update_many(pulls, rewards=[1.0] * 20))
+        assert all(each.learned for each in bandit.update(pulls[:10], rewards=[1.0] * 10))
+        assert all(each.learned for each in bandit.update(pulls[10:], losses=[1.0] * 10))
         with pytest.raises(problems.OutcomeExists):
-            bandit.update_many(pulls, rewards=[0.0] * 20)
+            bandit.update(pulls, rewards=[0.5] * 20)
+        for match, call in [
+            ("of length 20", lambda: bandit.update(pulls, rewards=[1.0])),
+            ("for several write rewards", lambda: bandit.update(pulls, reward=1.0)),
+            ("for a single pull", lambda: bandit.pull(2, unit="ann")),
+            ("at least 0", lambda: bandit.pull(-1)),
+        ]:
+            with pytest.raises(InvalidArgumentError, match=match):
+                call()
+        assert bandit.position == 20
 
 
 def test_arms_and_segments(fast_folder):
@@ -59,7 +71,7 @@ def test_arms_and_segments(fast_folder):
         assert bandit.range == (0.0, 1.0)
         segment = bandit.segment("nl")
         segment.update(segment.pull(), reward=0.0)
-        assert segment.probabilities != bandit.probabilities
+        assert segment.probabilities != bandit.probabilities  # which has learned nothing
         assert repr(segment) == "DurableBandit('x', segment='nl')"
 
 
@@ -71,6 +83,43 @@ def test_other_settings_are_refused_and_leave_the_file_free(fast_folder):
     with pytest.raises(InvalidArgumentError):
         bw.open(fast_folder / "b.db", "x", arms=2, wait=0)
     assert not (fast_folder / "b.db").exists()
+
+
+@pytest.mark.compiled
+def test_machine_code_recomputes_what_python_decided(fast_folder, monkeypatch):
+    """So a process may change over at any time."""
+    with bw.open(fast_folder / "a.db", "x", arms=3, policy="tsallis-inf") as bandit:
+        for i in range(60):
+            bandit.update(bandit.pull(), reward=i % 3 / 2)
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "wait")
+    store = open_store(fast_folder / "a.db")
+    verdict = verify(store)
+    store.close()
+    assert verdict.ok, verdict.differences
+    assert (verdict.decisions, verdict.foreign, verdict.snapshots) == (60, 0, 1)
+
+
+def test_verify_finds_what_was_altered(fast_folder):
+    path = fast_folder / "a.db"
+    with bw.open(path, "x", arms=3, policy="tsallis-inf") as bandit:
+        for _ in range(10):
+            bandit.update(bandit.pull(), reward=0.5)
+    for place, (change, back, found) in {
+        "p": ("probability = probability + 1e-15", "probability = probability - 1e-15", "with"),
+        "arm": ("arm = (arm + 1) % 3", "arm = (arm + 2) % 3", "is arm"),
+        "seen": ("seen = seen + 10", "seen = seen - 10", "the log ends at 10"),
+    }.items():
+        store = open_store(path)
+        store._all(f"UPDATE decision SET {change} WHERE seen = 5")
+        verdict = verify(store)
+        assert verdict.n_differences == 1, place
+        assert found in verdict.differences[0]
+        store._all(f"UPDATE decision SET {back} WHERE seen = {15 if place == 'seen' else 5}")
+        store.close()
+    store = open_store(path)
+    store._all("UPDATE entry SET kept = 0.25 WHERE pos = 3")
+    assert verify(store).n_differences >= 6  # what was decided after it, and the snapshot
+    store.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -211,7 +211,7 @@ class Promises(RuleBasedStateMachine):
 
 TestPromises = Promises.TestCase
 TestPromises.settings = settings(
-    max_examples=int(os.environ.get("BOTHWORLDS_EXAMPLES", "15")),
+    max_examples=int(os.environ.get("BOTHWORLDS_EXAMPLES", "10")),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -19,7 +19,7 @@ from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 
 WORKER = Path(__file__).parent / "worker.py"
-KILLS = int(os.environ.get("BOTHWORLDS_KILLS", "4"))
+KILLS = int(os.environ.get("BOTHWORLDS_KILLS", "3"))
 
 
 def start(database, history, seed):

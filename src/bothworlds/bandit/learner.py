@@ -75,8 +75,8 @@ class Learner:
     --------
     >>> import numpy as np
     >>> from bothworlds.bandit import Learner
-    >>> learner = Learner(["blue", "green"])
-    >>> draw = learner.decide(np.array([0.7, 0.2]))
+    >>> learner = Learner(["blue", "green"], "tsallis-inf")
+    >>> draw = learner.decide(np.array([0.7]))
     >>> learner.arms[draw.arm], draw.probability
     ('green', 0.5)
     >>> learner.learn([draw.ticket], [learner.take("reward", 1.0)])

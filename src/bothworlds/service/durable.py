@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
+from bothworlds import _check
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
 from bothworlds.errors import InvalidArgumentError
@@ -33,6 +34,7 @@ class DurableBandit:
 
     # --- the loop -------------------------------------------------------------------------------------
 
+    @overload
     def pull(
         self,
         *,
@@ -40,11 +42,24 @@ class DurableBandit:
         unit: str | None = None,
         among: Iterable[Label] | None = None,
         context: bytes | None = None,
-    ) -> Decision:
-        """Draw an arm; it is on disk when this returns.
+    ) -> Decision: ...
+    @overload
+    def pull(self, n: int, *, among: Iterable[Label] | None = None) -> list[Decision]: ...
+    def pull(
+        self,
+        n: int | None = None,
+        *,
+        id: str | None = None,
+        unit: str | None = None,
+        among: Iterable[Label] | None = None,
+        context: bytes | None = None,
+    ) -> Decision | list[Decision]:
+        """Draw an arm, or ``n`` in one commit; they are on disk when this returns.
 
         Parameters
         ----------
+        n:
+            How many; None: one.
         id:
             A UUID of your own. The same id gets the same decision, so that a call whose answer was lost can
             be repeated. None: a fresh one.
@@ -56,32 +71,51 @@ class DurableBandit:
             Up to 4096 bytes that are kept with the decision.
         """
         chosen = None if among is None else tuple(among)
-        return self._hub.decide(
-            self.name, id=id, segment=self._segment, unit=unit, context=context, among=chosen
-        )
+        if n is None:
+            return self._hub.decide(
+                self.name, id=id, segment=self._segment, unit=unit, context=context, among=chosen
+            )
+        _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
+        for name, value in (("id", id), ("unit", unit), ("context", context)):
+            if value is not None:
+                raise InvalidArgumentError(
+                    name, value, "given for a single pull", fix=f"write pull({name}=...)"
+                )
+        return self._many([Decide(self.name, segment=self._segment, among=chosen)] * n)
 
+    @overload
+    def update(self, pull: Decision | str, *, reward: float) -> Outcome: ...
+    @overload
+    def update(self, pull: Decision | str, *, loss: float) -> Outcome: ...
+    @overload
+    def update(self, pull: Sequence[Decision | str], *, rewards: Iterable[float]) -> list[Outcome]: ...
+    @overload
+    def update(self, pull: Sequence[Decision | str], *, losses: Iterable[float]) -> list[Outcome]: ...
     def update(
         self,
-        pull: Decision | str,
+        pull: Any,
         *,
         reward: float | None = None,
         loss: float | None = None,
-    ) -> Outcome:
+        rewards: Iterable[float] | None = None,
+        losses: Iterable[float] | None = None,
+    ) -> Outcome | list[Outcome]:
         """Report the reward or the loss of a decision, or of its id, in any process, in any order.
 
         It is on disk, and learned, when this returns. The same report again changes nothing; another one for
-        the same decision is refused.
+        the same decision is refused. For several decisions ``rewards`` or ``losses`` has a number for each,
+        in one commit; if one of them is refused, the others are learned, and its problem is raised.
         """
-        return self._hub.report(_id_of(pull), reward=reward, loss=loss)
-
-    def pull_many(self, n: int) -> list[Decision]:
-        """Draw ``n`` arms, in one commit."""
-        return self._many([Decide(self.name, segment=self._segment) for _ in range(n)])
-
-    def update_many(self, pulls: Sequence[Decision | str], *, rewards: Iterable[float]) -> list[Outcome]:
-        """Report the rewards of several decisions, in one commit; the first that is refused is raised."""
-        pairs = zip(pulls, rewards, strict=True)
-        return self._many([Report(_id_of(pull), reward=reward) for pull, reward in pairs])
+        if rewards is None and losses is None:
+            return self._hub.report(_id_of(pull), reward=reward, loss=loss)
+        word, values = ("reward", rewards) if losses is None else ("loss", losses)
+        numbers, texts = list(values or ()), [_id_of(each) for each in pull]
+        if len(numbers) != len(texts):
+            raise InvalidArgumentError(
+                f"{word}s", numbers, f"of length {len(texts)}", fix="give one for each"
+            )
+        pairs = zip(texts, numbers, strict=True)
+        return self._many([Report(text, **{word: number}) for text, number in pairs])
 
     def _many(self, requests: list[Any]) -> list[Any]:
         answers = self._hub.submit(requests).result()
@@ -183,7 +217,8 @@ def _id_of(pull: Decision | str) -> str:
         return pull.id
     if isinstance(pull, str):
         return pull
-    raise InvalidArgumentError("pull", pull, "what pull() returned, or its id")
+    fix = "for several write rewards=... or losses=..." if isinstance(pull, Sequence) else ""
+    raise InvalidArgumentError("pull", pull, "what pull() returned, or its id", fix=fix)
 
 
 def open(
@@ -236,13 +271,13 @@ def open(
     Examples
     --------
     >>> import bothworlds as bw
-    >>> with bw.open("prices.db", "button", arms=["blue", "green"]) as bandit:
+    >>> with bw.open("prices.db", "button", arms=["blue", "green"], policy="tsallis-inf") as bandit:
     ...     pull = bandit.pull()
     ...     outcome = bandit.update(pull, reward=1.0)
     ...     before = bandit.probabilities
     >>> outcome.learned
     True
-    >>> with bw.open("prices.db", "button", arms=["blue", "green"]) as bandit:
+    >>> with bw.open("prices.db", "button", arms=["blue", "green"], policy="tsallis-inf") as bandit:
     ...     bandit.probabilities == before
     True
     """

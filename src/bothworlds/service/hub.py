@@ -90,7 +90,7 @@ class Hub:
     >>> from bothworlds.service.settings import settings_of
     >>> from bothworlds.service.store import open_store
     >>> hub = Hub(open_store("sqlite:///shop.db"))
-    >>> hub.create("button", settings_of(["blue", "green"]))
+    >>> hub.create("button", settings_of(["blue", "green"], "tsallis-inf"))
     True
     >>> decision = hub.decide("button", unit="u-42")
     >>> hub.report(decision.id, reward=1.0).learned

@@ -104,7 +104,7 @@ def verify(store: Store, project: str = "default") -> Verdict:
     >>> import bothworlds as bw
     >>> from bothworlds.service.store import open_store
     >>> from bothworlds.service.verify import verify
-    >>> with bw.open("checked.db", "button", arms=["blue", "green"]) as bandit:
+    >>> with bw.open("checked.db", "button", arms=["blue", "green"], policy="tsallis-inf") as bandit:
     ...     for _ in range(3):
     ...         _ = bandit.update(bandit.pull(), reward=1.0)
     >>> verdict = verify(open_store("checked.db"))
