@@ -19,6 +19,7 @@ from bothworlds import _version, environments, policies
 from bothworlds._value import settings
 from bothworlds._words import counted, duration
 from bothworlds.errors import BothworldsError, InvalidArgumentError
+from bothworlds.service import cli as service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -284,6 +285,11 @@ def verify(
     if not all(row.holds for row in rows):
         raise typer.Exit(1)
 
+
+# --- the service ----------------------------------------------------------------------------------------
+
+app.command()(service.serve)
+app.add_typer(service.app, name="service")
 
 # --- what there is --------------------------------------------------------------------------------------
 

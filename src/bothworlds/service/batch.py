@@ -14,6 +14,7 @@ from bothworlds.bandit.learner import CHANGES, Learner
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import ids, problems
 from bothworlds.service.messages import (
+    Alter,
     Change,
     Changed,
     Decide,
@@ -25,11 +26,12 @@ from bothworlds.service.messages import (
     Withdraw,
 )
 from bothworlds.service.replica import Experiment, Replica, SegmentBandit
-from bothworlds.service.settings import name_of
+from bothworlds.service.settings import altered_settings, name_of
 from bothworlds.service.store.base import (
     DEFAULT,
     DROPPED,
     REPORT,
+    SETTINGS,
     WITHDRAWN,
     DecisionRow,
     EntryRow,
@@ -52,7 +54,7 @@ class Batch:
         self.closed: dict[bytes, EntryRow] = {}  # by entries of before, then of this batch too
         self.reported: dict[bytes, ReportRow] = {}  # likewise
         self.reports: dict[bytes, ReportRow] = {}  # to be written
-        self.changes: list[PendingChange] = []
+        self.changes: list[PendingChange | PendingSettings] = []
 
     def answer(self, requests: Sequence[Request]) -> list[Any]:
         """An answer for each, or the problem that it met; one that fails does not fail its neighbors."""
@@ -95,6 +97,8 @@ class Batch:
                 return self._close(self._find(request.id), WITHDRAWN, None)
             case Change():
                 return self._change(request)
+            case Alter():
+                return self._alter(request)
             case Read():
                 return request.function()
         raise InvalidArgumentError("request", request, "a request")
@@ -102,6 +106,9 @@ class Batch:
     def _decide(self, request: Decide) -> Pending:
         replica = self.replica
         experiment = replica.named(request.experiment)
+        if experiment.archived:
+            name = request.experiment
+            raise problems.ExperimentArchived(f"the experiment {name!r} is archived", experiment=name)
         bandit = replica.segment(experiment, request.segment, self.now)
         unit = None if request.unit is None else ids.of_unit(replica.secret, name_of("unit", request.unit))
         if request.context is not None and len(request.context) > CONTEXT:
@@ -163,6 +170,12 @@ class Batch:
         trial = Learner.load(experiment.blank.dump())
         trial.change(request.what, request.arm)  # refused before it is written
         self.changes.append(PendingChange(experiment, request))
+        return self.changes[-1]
+
+    def _alter(self, request: Alter) -> Pending:
+        experiment = self.replica.named(request.experiment)
+        altered_settings(experiment.settings, request.settings)  # refused before it is written
+        self.changes.append(PendingSettings(experiment, request))
         return self.changes[-1]
 
     # --- writing --------------------------------------------------------------------------------------
@@ -227,7 +240,7 @@ class PendingDecision(Pending):
     def settle(self) -> Decision | problems.Problem:
         """The decision that is on disk."""
         row = self.batch.stored.get(self.identity) or self.row or self.batch.drawn[self.identity]
-        if row.bandit != self.bandit.id or (self.unit is not None and row.unit != self.unit):
+        if row.bandit != self.bandit.id or (self.unit and row.unit and row.unit != self.unit):
             text = ids.text_of(self.identity)
             return problems.IdReused(
                 f"the id {text} belongs to a decision of another experiment, segment or unit", id=text
@@ -339,3 +352,27 @@ class PendingChange(Pending):
             return problems.InvalidRequest(InvalidArgumentError("arm", self.request.arm, wanted))
         blank = self.experiment.blank
         return Changed(self.experiment.name, blank.arms, blank.disabled, blank.retired, self.pos)
+
+
+class PendingSettings(Pending):
+    """A change of settings."""
+
+    def __init__(self, experiment: Experiment, request: Alter) -> None:
+        self.experiment, self.request = experiment, request
+        self.pos = 0
+
+    def entry(self, pos: int, now: float) -> EntryRow:
+        """The entry that changes settings."""
+        self.pos = pos
+        body = json.dumps({"after": self.request.version, "settings": self.request.settings})
+        return EntryRow(pos, SETTINGS, self.experiment.id, None, None, None, None, now, body)
+
+    def settle(self) -> int | problems.Problem:
+        """The version that it made, or a problem if the experiment had another one than expected."""
+        version = self.experiment.version
+        if version != self.pos:
+            detail = (
+                f"the experiment {self.experiment.name!r} has changed since version {self.request.version}"
+            )
+            return problems.PreconditionFailed(detail, version=version)
+        return version

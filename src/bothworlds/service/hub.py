@@ -108,6 +108,8 @@ class Hub:
     ) -> None:
         self.limits = Limits() if limits is None else limits
         self.failure: BaseException | None = None
+        self.on_batch: Callable[[int, float], None] = lambda size, seconds: None
+        """Called after each batch, in the thread of the hub, for those who measure."""
         self._clock = clock
         self._replica = Replica(store, project, max_open=self.limits.max_open)
         self._sweeper = Sweeper(self._replica, clock, self.limits.sweep_every)
@@ -191,6 +193,16 @@ class Hub:
         return found
 
     @property
+    def replica(self) -> Replica:
+        """What is in memory; for functions that are called by way of :class:`Read`."""
+        return self._replica
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+        return self._waiting
+
+    @property
     def position(self) -> int:
         """The position of the log up to which has been learned."""
         return self._replica.position
@@ -253,7 +265,9 @@ class Hub:
             self._replica.catch_up()
             answers.extend(Batch(self._replica, self._clock()).answer(requests))
 
+        began = time.perf_counter()
         problem = self._attempt(answer)
+        self.on_batch(len(requests), time.perf_counter() - began)
         if problem is not None:
             answers = [problem] * len(requests)
         begin = 0

@@ -49,13 +49,22 @@ class Change(msgspec.Struct, frozen=True):
     arm: Label | None = None
 
 
+class Alter(msgspec.Struct, frozen=True):
+    """Settings of an experiment that the fold does not read, if nothing has changed since ``version``."""
+
+    experiment: str
+    version: int
+    settings: dict[str, Any]
+    """Of wait, missing, learn_at, sticky, max_segments, archived: those that change."""
+
+
 class Read(msgspec.Struct, frozen=True):
     """Call a function in the thread of the hub, when nothing moves. It may raise problems alone."""
 
     function: Callable[[], Any]
 
 
-Request: TypeAlias = Decide | Report | Withdraw | Change | Read
+Request: TypeAlias = Decide | Report | Withdraw | Change | Alter | Read
 
 # --- answers --------------------------------------------------------------------------------------------
 

@@ -3,12 +3,26 @@
 ::
 
     Problem (BothworldsError)
+    ├── MalformedRequest         400   no JSON
+    ├── Unauthorized             401   no key, or none that is good
+    ├── Forbidden                403   a key of another role
+    ├── UnknownPath              404
     ├── UnknownExperiment        404
     ├── UnknownDecision          404   (an UnknownPullError, too)
+    ├── UnknownKey               404
+    ├── UnknownExport            404
+    ├── WrongMethod              405
     ├── ExperimentExists         409   with other settings: says which differ
     ├── IdReused                 409   the id belongs to another experiment, segment or unit
     ├── OutcomeExists            409   (a RepeatedPullError, too) another value was reported before
+    ├── ExperimentArchived       409   no more decisions are made
+    ├── LimitReached             409   there are as many as there may be
+    ├── PreconditionFailed       412   it has changed since it was read
+    ├── TooLarge                 413
+    ├── WrongMediaType           415
     ├── InvalidRequest           422   wraps an InvalidArgumentError, and is one
+    ├── PreconditionRequired     428   say which version is to be changed
+    ├── RateLimited              429
     ├── Overloaded               503   too many requests wait
     ├── Closed                   503   the service is stopping, or has stopped
     └── StorageProblem           503
@@ -41,6 +55,105 @@ class Problem(BothworldsError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.detail,), {"fields": self.fields}
+
+
+class MalformedRequest(Problem):
+    """The body is no JSON."""
+
+    slug = "malformed-request"
+    status = 400
+
+
+class Unauthorized(Problem):
+    """There is no key with the request, or none that is good; which of them is not said."""
+
+    slug = "unauthorized"
+    status = 401
+
+
+class Forbidden(Problem):
+    """The key has another role."""
+
+    slug = "forbidden"
+    status = 403
+
+
+class UnknownPath(Problem):
+    """Nothing is served there."""
+
+    slug = "unknown-path"
+    status = 404
+
+
+class UnknownKey(Problem):
+    """No key has this id."""
+
+    slug = "unknown-key"
+    status = 404
+
+
+class UnknownExport(Problem):
+    """No export has this id, or this file."""
+
+    slug = "unknown-export"
+    status = 404
+
+
+class WrongMethod(Problem):
+    """Something is served there, for other methods."""
+
+    slug = "wrong-method"
+    status = 405
+
+
+class ExperimentArchived(Problem):
+    """No more decisions are made; outcomes of those that were are learned."""
+
+    slug = "experiment-archived"
+    status = 409
+
+
+class LimitReached(Problem):
+    """There are as many as there may be."""
+
+    slug = "limit-reached"
+    status = 409
+
+
+class PreconditionFailed(Problem):
+    """It has changed since it was read."""
+
+    slug = "precondition-failed"
+    status = 412
+
+
+class TooLarge(Problem):
+    """The body has more bytes than are read."""
+
+    slug = "too-large"
+    status = 413
+
+
+class WrongMediaType(Problem):
+    """The body is said to be something else than JSON."""
+
+    slug = "wrong-media-type"
+    status = 415
+
+
+class PreconditionRequired(Problem):
+    """Who changes something must say which version of it."""
+
+    slug = "precondition-required"
+    status = 428
+
+
+class RateLimited(Problem):
+    """Too many requests of one key."""
+
+    slug = "rate-limited"
+    status = 429
+    retry_after = 1.0
 
 
 class UnknownExperiment(Problem):

@@ -19,7 +19,7 @@ from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.service import ids, problems
 from bothworlds.service.messages import Decision
 from bothworlds.service.settings import POOL, Settings, name_of
-from bothworlds.service.store.base import BanditRow, DecisionRow, EntryRow, Store
+from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, Store
 
 CHUNK = 1000  # entries that are read at once: as many as caches hold
 
@@ -34,6 +34,10 @@ class Experiment:
     secret: bytes
     blank: Learner
     """One that has learned nothing, with the arms of now."""
+    version: int = 0
+    """The position of the last change of arms or settings."""
+    archived: bool = False
+    """Are no more decisions made?"""
     changes: list[tuple[int, str, Any]] = field(default_factory=list)
     """Position, kind and arm of each change that was not refused."""
     segments: dict[str, SegmentBandit] = field(default_factory=dict)
@@ -164,16 +168,30 @@ class Replica:
 
     def _change(self, entry: EntryRow) -> None:
         """Let arms change in all segments; what was refused at its place in the log changes nothing."""
-        experiment, arm = self._by_id[entry.experiment], label_of(json.loads(entry.body or "null"))
+        experiment = self._by_id[entry.experiment]
+        if entry.kind == SETTINGS:
+            self._alter(experiment, entry)
+            return
+        arm = label_of(json.loads(entry.body or "null"))
         try:
             experiment.blank.change(entry.kind, arm)
         except InvalidArgumentError:
             return
         experiment.changes.append((entry.pos, entry.kind, arm))
+        experiment.version = entry.pos
         for bandit in experiment.segments.values():
             if bandit.learner is not None:
                 bandit.learner.change(entry.kind, arm)
                 self._touched.add(bandit)
+
+    def _alter(self, experiment: Experiment, entry: EntryRow) -> None:
+        """Change settings, unless something else was changed since they were read."""
+        body = json.loads(entry.body or "null")
+        if body["after"] == experiment.version:
+            settings = body["settings"]
+            experiment.archived = settings.pop("archived", experiment.archived)
+            experiment.settings = msgspec.structs.replace(experiment.settings, **settings)
+            experiment.version = entry.pos
 
     def awake(self, bandit: SegmentBandit) -> Learner:
         """The learner of a bandit, made of its last snapshot if it has none: nothing came since."""

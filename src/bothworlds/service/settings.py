@@ -95,6 +95,19 @@ def settings_of(
     return msgspec.json.decode(settings.to_json(), type=Settings)
 
 
+ALTERABLE = ("wait", "missing", "learn_at", "sticky", "max_segments")
+
+
+def altered_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
+    """Checked settings of which some are others; ``archived``, which is none of them, may be among them."""
+    for name in changes:
+        _check.one_of("settings", name, (*ALTERABLE, "archived"))
+    kept = {name: getattr(settings, name) for name in settings.__struct_fields__}
+    policy = policies.from_dict(kept.pop("policy"))
+    named = {name: value for name, value in changes.items() if name != "archived"}
+    return settings_of(kept.pop("arms"), policy, **(kept | named))
+
+
 def name_of(argument: str, value: Any, *, empty: bool = False) -> str:
     """A name, a segment or a unit, or an error."""
     wanted = f"a string of {0 if empty else 1} to {LENGTH} characters"

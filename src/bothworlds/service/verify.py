@@ -17,7 +17,7 @@ from bothworlds.bandit.pull import label_of
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import ids
 from bothworlds.service.settings import Settings
-from bothworlds.service.store.base import BanditRow, DecisionRow, EntryRow, ExperimentRow, Store
+from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, ExperimentRow, Store
 
 CHUNK = 20_000
 CLOSE = 1e-9  # how near probabilities of another engine must be
@@ -63,6 +63,8 @@ class _Replay:
             if entry.kept is not None:
                 self.learners[entry.bandit].learn([entry.ticket], [entry.kept])  # type: ignore[list-item]
             return
+        if entry.kind == SETTINGS:
+            return  # none that a learner reads
         arm = label_of(json.loads(entry.body or "null"))
         for row in self.bandits.values():
             if row.experiment == entry.experiment:

@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeAlias
 
 REPORT, DEFAULT, DROPPED, WITHDRAWN = "report", "default", "dropped", "withdrawn"
-"""Kinds of entries that close a decision; all others change arms."""
+"""Kinds of entries that close a decision."""
+SETTINGS = "settings"
+"""The kind of an entry that changes settings; all others change arms."""
 
 
 class ProjectRow(NamedTuple):

@@ -1,0 +1,149 @@
+"""How a service is run: ``service.toml``, the environment, the command line."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+import msgspec
+
+from bothworlds.errors import InvalidArgumentError
+
+PREFIX = "BOTHWORLDS"
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of ``service.toml``."""
+
+
+class Server(Section):
+    """Where it listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 8787
+    workers: int = 1
+    """Processes; more than one pay on several cores."""
+    max_body: int = 64 << 10
+    """Bytes of a request."""
+    max_batch_body: int = 1 << 20
+    """Bytes of a request of many."""
+    keep_alive: int = 75
+    """Seconds that an idle connection stays open."""
+    grace: float = 8.0
+    """Seconds that requests under way have when the service is stopped."""
+
+
+class Storage(Section):
+    """Where it keeps everything."""
+
+    url: str = "sqlite:///bothworlds.db"
+    min_free: int = 256 << 20
+    """Bytes that the disk must have left; below, nothing is written."""
+    snapshot_every: int = 5000
+    refresh: float = 0.1
+    """Seconds after which the outcomes of other processes, and revoked keys, are seen."""
+    exports: str = "exports"
+    """The folder of exports."""
+
+
+class Limits(Section):
+    """How much there may be of everything that grows."""
+
+    max_queue: int = 5000
+    rate_per_key: float = 2000.0
+    """Requests per second, of one key, in one process; twice as many at once."""
+    max_projects: int = 100
+    """Projects that are served at a time."""
+    max_experiments: int = 1000
+    """In a project."""
+    max_segments: int = 10_000
+    """That an experiment may ask for."""
+    max_arms: int = 1000
+    max_keys: int = 1000
+    """In a project, those that were revoked included."""
+    max_batch: int = 500
+    """Decisions or outcomes in one request."""
+    max_streams: int = 100
+    """Boards that listen."""
+    max_exports: int = 4
+    """At a time."""
+    max_export: int = 10_000_000
+    """Rows of one."""
+
+
+class Log(Section):
+    """What it says about itself, on stderr."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"
+
+
+class Config(Section):
+    """All of it; every value has a default."""
+
+    server: Server = Server()
+    storage: Storage = Storage()
+    limits: Limits = Limits()
+    log: Log = Log()
+
+    @property
+    def is_public(self) -> bool:
+        """Can others than this machine reach it?"""
+        try:
+            return not ipaddress.ip_address(self.server.host).is_loopback
+        except ValueError:
+            return self.server.host != "localhost"
+
+
+def read_config(
+    path: Path | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    **overrides: Mapping[str, Any],
+) -> Config:
+    """The configuration in a file, then ``BOTHWORLDS_<TABLE>_<NAME>`` of the environment, then overrides.
+
+    Parameters
+    ----------
+    path:
+        ``service.toml``; None: all values have defaults.
+    environment:
+        None: that of the process.
+    overrides:
+        Tables with values that win; None is none.
+
+    Examples
+    --------
+    >>> from bothworlds.service.config import read_config
+    >>> config = read_config(environment={"BOTHWORLDS_SERVER_PORT": "9000"}, storage={"url": None})
+    >>> config.server.port, config.storage.url
+    (9000, 'sqlite:///bothworlds.db')
+    """
+    tables: dict[str, Any] = {}
+    if path is not None:
+        try:
+            tables = msgspec.toml.decode(path.read_bytes())
+        except OSError as error:
+            raise InvalidArgumentError("config", str(path), "readable", got=f"{path}: {error}") from None
+        except msgspec.DecodeError as error:
+            raise InvalidArgumentError("config", str(path), "TOML", got=f"{path}: {error}") from None
+    environment = os.environ if environment is None else environment
+    for table, kind in get_type_hints(Config).items():
+        found = {
+            name: environment[variable]
+            for name in kind.__struct_fields__
+            if (variable := f"{PREFIX}_{table}_{name}".upper()) in environment
+        }
+        given = {name: value for name, value in overrides.get(table, {}).items() if value is not None}
+        if found or given:
+            tables[table] = {**tables.get(table, {}), **found, **given}
+    try:
+        return msgspec.convert(tables, Config, strict=False)
+    except msgspec.ValidationError as error:
+        where = "" if path is None else f" in {path}"
+        raise InvalidArgumentError(
+            "config", tables, "as docs/service.md has it", got=f"{error}{where}"
+        ) from None

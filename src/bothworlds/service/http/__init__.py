@@ -1,0 +1,1 @@
+"""The service over HTTP: the same hub, for every language."""

@@ -1,0 +1,67 @@
+"""What Prometheus reads. Labels never hold segments or units, and nobody reads of another project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from bothworlds.service.hub import Hub
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class Metrics:
+    """Counters of this process."""
+
+    def __init__(self) -> None:
+        self._all = CollectorRegistry()
+        self._projects: dict[str, ProjectMetrics] = {}
+        kept: dict[str, Any] = {"registry": self._all, "namespace": "bothworlds"}
+        self.refused = Counter("refused", "Requests that were refused.", ["problem"], **kept)
+        self.commit_seconds = Histogram("commit_seconds", "Seconds per batch.", buckets=SECONDS, **kept)
+        self.batch_size = Histogram("batch_size", "Requests per batch.", buckets=SIZES, **kept)
+        self.request_seconds = Histogram(
+            "request_seconds", "Seconds per request.", ["method", "route"], buckets=SECONDS, **kept
+        )
+        self.free_bytes = Gauge("free_bytes", "Bytes left on the disk of the database.", **kept)
+
+    def of(self, project: str) -> ProjectMetrics:
+        """The counters of a project."""
+        found = self._projects.get(project)
+        if found is None:
+            found = self._projects[project] = ProjectMetrics()
+        return found
+
+    def batch(self, size: int, seconds: float) -> None:
+        """A batch was answered."""
+        self.commit_seconds.observe(seconds)
+        self.batch_size.observe(size)
+
+    def text(self, hub: Hub) -> bytes:
+        """Those of the process and of the project of a hub, as Prometheus wants them."""
+        return generate_latest(self._all) + self.of(hub.replica.project).text(hub)
+
+
+class ProjectMetrics:
+    """Counters of a project, in this process."""
+
+    def __init__(self) -> None:
+        self._all = CollectorRegistry()
+        kept: dict[str, Any] = {"registry": self._all, "namespace": "bothworlds"}
+        self.decisions = Counter("decisions", "Decisions that were made.", ["experiment"], **kept)
+        self.outcomes = Counter("outcomes", "Outcomes that were answered.", ["reason"], **kept)
+        self._queue_depth = Gauge("queue_depth", "Requests that wait.", **kept)
+        self._position = Gauge("log_position", "Entries that were learned.", **kept)
+        self._open = Gauge("open_decisions", "Open decisions in memory.", **kept)
+        self._frozen = Gauge("frozen_bandits", "Bandits that learn no more.", **kept)
+
+    def text(self, hub: Hub) -> bytes:
+        """All of it."""
+        self._queue_depth.set(hub.waiting)
+        self._position.set(hub.position)
+        self._open.set(len(hub.replica.open))
+        bandits = list(hub.replica.bandits.values())
+        self._frozen.set(sum(one.learner is not None and one.learner.frozen for one in bandits))
+        return generate_latest(self._all)

@@ -1,0 +1,182 @@
+"""The process: hubs, keys, metrics, and the housekeeping between requests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from bothworlds import _jit
+from bothworlds.service import problems
+from bothworlds.service.config import Config
+from bothworlds.service.http.auth import Doorkeeper, signing_secret
+from bothworlds.service.http.metrics import Metrics
+from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.logs import logger
+from bothworlds.service.messages import Read, Request
+from bothworlds.service.registry import Registry, path_of
+from bothworlds.service.replica import Replica
+from bothworlds.service.store import open_store
+from bothworlds.service.watch import Watch
+
+T = TypeVar("T")
+HOUSEKEEPING = 1.0  # seconds
+EX_SOFTWARE = 70  # what a process ends with that must not go on
+
+
+class Service:
+    """Everything that requests need, from the start of the process to its end."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.registry = Registry(config.storage.url)
+        self.metrics = Metrics()
+        self.draining = asyncio.Event()
+        self.full: problems.StorageFull | None = None
+        self.streams = 0
+        self.exporting: set[asyncio.Task[None]] = set()
+        self.free_bytes: int | None = None
+        self._hubs: dict[str, Hub] = {}
+        self._watches: dict[str, Watch] = {}
+        self._opening = asyncio.Lock()
+        secret = signing_secret(self.registry)
+        self.doorkeeper = Doorkeeper(rate=config.limits.rate_per_key, secret=secret)
+        self.doorkeeper.know(self.registry.known_keys())
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # --- life -----------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Read the logs of all projects that have keys, and begin to keep house."""
+        for name in sorted({key.project_name for key in self.registry.known_keys()}):
+            await self.hub(name)
+        self._tasks = [asyncio.create_task(self._keep_house()), asyncio.create_task(self._keep_watch())]
+
+    async def stop(self) -> None:
+        """Answer what waits, keep snapshots, close everything."""
+        self.draining.set()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(asyncio.to_thread(hub.close) for hub in self._hubs.values()))
+        self.registry.close()
+
+    async def hub(self, project: str) -> Hub:
+        """The hub of a project."""
+        found = self._hubs.get(project)
+        if found is not None:
+            return found
+        async with self._opening:
+            if project not in self._hubs:
+                if len(self._hubs) >= self.config.limits.max_projects:
+                    raise problems.LimitReached(f"{len(self._hubs)} projects are served")
+                self._hubs[project] = await asyncio.to_thread(self._open, project)
+        return self._hubs[project]
+
+    def _open(self, project: str) -> Hub:
+        storage, limits = self.config.storage, self.config.limits
+        limited = Limits(
+            max_queue=limits.max_queue, snapshot_every=storage.snapshot_every, refresh=storage.refresh
+        )
+        hub = Hub(open_store(storage.url, fill=True), project, limits=limited)
+        hub.on_batch = self.metrics.batch
+        logger.info("opened", extra={"project": project, "position": hub.position})
+        return hub
+
+    def watch(self, project: str) -> Watch:
+        """The watch of a project whose hub is open."""
+        if project not in self._watches:
+            self._watches[project] = Watch(self._hubs[project], self.registry)
+        return self._watches[project]
+
+    @property
+    def hubs(self) -> dict[str, Hub]:
+        """All hubs by the names of their projects."""
+        return self._hubs
+
+    # --- asking ---------------------------------------------------------------------------------------
+
+    async def submit(self, hub: Hub, requests: Sequence[Request]) -> list[Any]:
+        """Answers, or problems, of requests that write."""
+        if self.full is not None:
+            raise self.full
+        return await asyncio.wrap_future(hub.submit(requests))
+
+    async def ask(self, hub: Hub, request: Request) -> Any:
+        """The answer to a request that writes; raises the problem that it met."""
+        (answer,) = await self.submit(hub, [request])
+        if isinstance(answer, problems.Problem):
+            raise answer
+        return answer
+
+    async def read(self, hub: Hub, function: Callable[[Replica], T]) -> T:
+        """What a function finds in memory, while nothing moves."""
+        (answer,) = await asyncio.wrap_future(hub.submit([Read(lambda: function(hub.replica))]))
+        if isinstance(answer, problems.Problem):
+            raise answer
+        return cast(T, answer)
+
+    # --- housekeeping ---------------------------------------------------------------------------------
+
+    async def _keep_house(self) -> None:
+        while True:
+            self.end_if_failed()
+            try:
+                self.doorkeeper.know(await asyncio.to_thread(self.registry.known_keys))
+                self._look_at_disk()
+            except (problems.Problem, OSError) as error:
+                logger.warning("housekeeping failed", extra={"error": str(error)})
+            await asyncio.sleep(HOUSEKEEPING)
+
+    async def _keep_watch(self) -> None:
+        """Follow the logs, for those who look."""
+        if _jit.can_compile():  # in a process of its own, so that nobody waits
+            code = "import os; os.nice(19); from bothworlds.service import watch; watch.compile_kernels()"
+            await (await asyncio.create_subprocess_exec(sys.executable, "-c", code)).wait()
+        while True:
+            await asyncio.sleep(HOUSEKEEPING)
+            for project in list(self._hubs):
+                try:
+                    await asyncio.to_thread(self.watch(project).look)
+                except problems.Problem as problem:
+                    logger.warning("watch failed", extra={"project": project, "error": problem.detail})
+                except Exception as error:  # whatever is shown must not stop what is decided
+                    logger.error("watch failed", extra={"project": project}, exc_info=error)
+
+    def _look_at_disk(self) -> None:
+        url = self.config.storage.url
+        if url.startswith("postgresql"):
+            return
+        free = shutil.disk_usage(Path(path_of(url)).absolute().parent).free
+        self.metrics.free_bytes.set(free)
+        self.free_bytes = free
+        wanted = self.config.storage.min_free
+        self.full = None
+        if free < wanted:
+            self.full = problems.StorageFull(f"{free} bytes are left on the disk, of {wanted} that must be")
+
+    def end_if_failed(self) -> None:
+        """End the process if a write may be lost: what is on disk is known when the log is read again."""
+        for name, hub in self._hubs.items():
+            if hub.failure is not None:
+                logger.critical("ended", extra={"project": name, "error": repr(hub.failure)})
+                time.sleep(0.05)  # so that others read the answer
+                os._exit(EX_SOFTWARE)
+
+    def why_not_ready(self) -> str | None:
+        """Why no requests should come here; None if they may."""
+        if self.draining.is_set():
+            return "draining"
+        if self.full is not None:
+            return "storage-full"
+        for name, hub in self._hubs.items():
+            if hub.failure is not None:
+                return "storage-failed"
+            if hub.replica.doubted:
+                return f"the log of {name!r} is behind"
+        return None

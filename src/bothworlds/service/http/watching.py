@@ -1,0 +1,181 @@
+"""For those who look: how bandits do now, how they came to it, and what moves."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from bothworlds.bandit.learner import engine
+from bothworlds.service import problems
+from bothworlds.service.http import schemas
+from bothworlds.service.http.endpoints import Answer, Call
+from bothworlds.service.http.schemas import moment
+from bothworlds.service.store.base import DEFAULT, DROPPED, REPORT, WITHDRAWN
+from bothworlds.service.watch import Point, View, Watch, number
+
+TICK = 1.0  # seconds
+MOVED = 200  # bandits in one tick
+
+
+def bandit_of(watch: Watch, view: View) -> schemas.Bandit:
+    """A bandit as it is now."""
+    state, evidence = watch.shown(view)
+    sums = view.kept.sums
+    intervals = {} if evidence is None else evidence.intervals()
+    arms = []
+    for i, label in enumerate(state.labels):
+        bounds: dict[str, Any] = {}
+        if evidence is not None:
+            found = intervals[label]
+            bounds = {"mean": number(found.estimate), "low": number(found.low), "high": number(found.high)}
+        status = "retired" if label in state.retired else "disabled" if label in state.disabled else "awake"
+        arms.append(
+            schemas.ArmView(
+                arm=label,
+                status=status,  # type: ignore[arg-type]
+                probability=state.probabilities.get(label, 0.0),
+                pulls=int(sums.pulls[i]),
+                answers=int(sums.answers[i]),
+                **bounds,
+            )
+        )
+    concluded: dict[str, Any] = {}
+    if evidence is not None:
+        alarm, lost = evidence.drift, evidence.regret
+        concluded = {
+            "world": next(iter(intervals.values())).world,
+            "drift": schemas.Drift(
+                raised=bool(alarm), arm=alarm.arm, log_e=number(alarm.log_e), threshold=alarm.threshold
+            ),
+            "regret": schemas.Band(
+                low=number(lost.low), estimate=number(lost.estimate), high=number(lost.high)
+            ),
+        }
+    return schemas.Bandit(
+        segment=view.segment,
+        decisions=view.decisions,
+        open=view.open,
+        reported=view.closed.get(REPORT, 0),
+        defaulted=view.closed.get(DEFAULT, 0),
+        dropped=view.closed.get(DROPPED, 0),
+        withdrawn=view.closed.get(WITHDRAWN, 0),
+        late=view.late,
+        position=view.position,
+        last=None if view.last is None else moment(view.last),
+        frozen=state.frozen,
+        arms=arms,
+        **concluded,
+    )
+
+
+async def bandits(call: Call) -> Answer:
+    """How the bandits of an experiment do, in the order of their segments."""
+    name, limit = call.path["experiment"], call.query["limit"]
+    settings = await call.service.read(call.hub, lambda replica: replica.named(name).settings)
+    watch, after, only = call.service.watch(call.caller.project), call.query["after"], call.query["segment"]
+
+    def found() -> tuple[list[schemas.Bandit], str | None]:
+        views = [
+            view
+            for view in watch.bandits(name)
+            if (after is None or view.segment > after) and (only is None or view.segment == only)
+        ]
+        more = views[limit - 1].segment if len(views) > limit else None
+        return [bandit_of(watch, view) for view in views[:limit]], more
+
+    here, more = await asyncio.to_thread(found)
+    return Answer(
+        schemas.Bandits(
+            experiment=name,
+            learn_at=settings.learn_at,
+            wait=settings.wait,
+            missing=settings.missing,
+            position=watch.position,
+            engine=engine(),
+            bandits=here,
+            after=more,
+        )
+    )
+
+
+def point_of(point: Point) -> schemas.CurvePoint:
+    """A point as it is written."""
+    return schemas.CurvePoint(**point._asdict() | {"at": moment(point.at)})
+
+
+async def curve(call: Call) -> Answer:
+    """How the bandit of a segment came to be what it is."""
+    name, segment = call.path["experiment"], call.query["segment"] or ""
+    labels = await call.service.read(call.hub, lambda replica: replica.named(name).blank.labels)
+    watch = call.service.watch(call.caller.project)
+
+    def found() -> list[Point]:
+        view = next((view for view in watch.bandits(name) if view.segment == segment), None)
+        return [] if view is None else watch.curve(view)
+
+    points = await asyncio.to_thread(found)
+    step = -(-len(points) // call.query["points"]) if points else 1
+    chosen = points[::-1][::step][::-1]  # the last one is among them
+    return Answer(
+        schemas.Curve(
+            experiment=name, segment=segment, arms=list(labels), points=[point_of(one) for one in chosen]
+        )
+    )
+
+
+async def stream(call: Call) -> Answer:
+    """What moves, once a second, as server-sent events; their ids are times in milliseconds."""
+    service = call.service
+    if service.streams >= service.config.limits.max_streams:
+        raise problems.LimitReached(f"{service.streams} boards listen")
+    last = call.headers.get(b"last-event-id", b"")
+    since = int(last) if last.isdigit() and len(last) < 19 else 0
+    return Answer(events(call, since), media_type=b"text/event-stream")
+
+
+async def events(call: Call, since: int) -> AsyncIterator[bytes]:
+    """Ticks, until one of both goes."""
+    service, watch = call.service, call.service.watch(call.caller.project)
+    gone = asyncio.ensure_future(left(call.receive))
+    drained = asyncio.ensure_future(service.draining.wait())
+    service.streams += 1
+    try:
+        yield b"retry: 1000\n\n"
+        while not (gone.done() or drained.done()):
+            service.doorkeeper.admit(call.headers, "read")  # keys may be revoked meanwhile
+            moved = await asyncio.to_thread(watch.changed, since, MOVED)
+            tick = schemas.Tick(
+                at=moment(time.time()),
+                position=watch.position,
+                free_bytes=service.free_bytes,
+                ready=service.why_not_ready() is None,
+                moved=[
+                    schemas.Moved(
+                        experiment=view.experiment,
+                        segment=view.segment,
+                        open=view.open,
+                        late=view.late,
+                        point=point_of(point),
+                    )
+                    for view, point in moved
+                ],
+            )
+            since = max([since, *(view.drawn for view, _ in moved)])
+            yield b"id: %d\nevent: tick\ndata: %s\n\n" % (since, msgspec.json.encode(tick))
+            await asyncio.wait((gone, drained), timeout=TICK, return_when=asyncio.FIRST_COMPLETED)
+    except problems.Unauthorized:
+        return
+    finally:
+        service.streams -= 1
+        gone.cancel()
+        drained.cancel()
+
+
+async def left(receive: Any) -> None:
+    """Wait until the one who listens is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,436 @@
+"""What is shown of a project: how its bandits do, with bands that hold at any time, and how they did.
+
+Bands are over decisions that are mature. One with a deadline is mature when that is over: if good news
+travels faster than silence, the answers that are there early are no fair sample. One without counts from
+when it was made, and while its answer is out both bounds allow for whatever it will be.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from bothworlds.bandit.learner import Learner
+from bothworlds.bandit.pull import Label
+from bothworlds.inference import kept as keeping
+from bothworlds.inference.statements import Evidence
+from bothworlds.service.hub import Hub
+from bothworlds.service.messages import Read
+from bothworlds.service.registry import DECISION, ENTRY, REPORT, Registry
+from bothworlds.service.replica import Replica, SegmentBandit
+from bothworlds.service.store.base import WITHDRAWN
+
+CURVE = sa.table("curve", sa.column("bandit"), sa.column("at"), sa.column("body"))
+CHUNK = 5000  # rows that are read at once
+LAG = 3.0  # seconds after which all that was made is on disk
+MAX_POINTS = 512  # of a curve; then every other one goes
+PATIENCE = 0.05  # seconds of work on points in one look
+ERROR = 0.05  # of a band, ever
+
+
+class Point(NamedTuple):
+    """A bandit at a moment; lists go by the arms. None where nothing can be said."""
+
+    at: float
+    position: int
+    decisions: int
+    probabilities: list[float]
+    pulls: list[int]
+    means: list[float | None]
+    lows: list[float | None]
+    highs: list[float | None]
+    regret: list[float | None]
+    """Low end, estimate, high end."""
+    drift: bool
+
+
+@dataclass(eq=False)
+class View:
+    """What is known of one bandit."""
+
+    bandit: int
+    experiment: str
+    segment: str
+    n_arms: int
+    full: bool
+    """Are probabilities exact, so that there are statements for any world?"""
+    decisions: int = 0
+    closed: dict[str, int] = field(default_factory=dict)
+    late: int = 0
+    position: int = 0
+    """The last entry of the log that was about it."""
+    last: float | None = None
+    """When that was."""
+    restarts: int = 0
+    since: float = 0.0
+    """Decisions before this time were made in another world: before a restart."""
+    points: list[Point] | None = None
+    spacing: float = 1.0
+    """Seconds between points."""
+    drawn: int = 0
+    """When the last point was drawn, in milliseconds since 1970."""
+
+    def __post_init__(self) -> None:
+        self.kept = keeping.init(self.n_arms, self.full)
+
+    def grow(self, n_arms: int) -> None:
+        """Make room for arms that are new."""
+        while self.n_arms < n_arms:
+            self.kept = keeping.with_another_arm(self.kept)
+            self.n_arms += 1
+
+    @property
+    def open(self) -> int:
+        """Decisions whose outcome is out."""
+        return max(0, self.decisions - sum(self.closed.values()))
+
+
+class State(NamedTuple):
+    """A bandit in the memory of the hub."""
+
+    labels: tuple[Label, ...]
+    disabled: tuple[Label, ...]
+    retired: tuple[Label, ...]
+    probabilities: dict[Label, float]
+    frozen: bool
+
+
+class Watch:
+    """Follows the log of a project, for those who look.
+
+    Parameters
+    ----------
+    hub, registry:
+        Where learners are, and where rows are.
+
+    Notes
+    -----
+    All of it is a fold over rows, begun anew by each process; only the points of curves are kept. Calls may
+    come from any thread.
+    """
+
+    def __init__(self, hub: Hub, registry: Registry) -> None:
+        self._hub, self._registry = hub, registry
+        self._project = hub.replica.id
+        self._views: dict[int, View] = {}
+        self._guard = threading.Lock()
+        self._made = self._due = 0.0  # decisions made, and due, up to here were counted
+        self._position = 0
+        self._moved: dict[int, None] = {}  # bandits that want a point
+        self._late_at = -math.inf
+        self.caught_up = False
+
+    # --- reading --------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Take in what is new."""
+        with self._guard, self._registry.read() as db:
+            until = time.time() - LAG
+            self._count(db, self._made, until)
+            self._made = max(self._made, until)
+            self._follow(db)
+            self._mature(db, until)
+            if time.monotonic() - self._late_at > 30.0:
+                self._late_at = time.monotonic()
+                self._count_late(db)
+            self._draw(db)
+            self.caught_up = True
+
+    def _view(self, number: int) -> View:
+        if number not in self._views:
+            found: SegmentBandit = self._ask(lambda replica: _bandit(replica, number))
+            policy, settings = found.experiment.blank.policy, found.experiment.settings
+            full = policy.explicit and not policy.decoupled and settings.high is not None
+            n_arms = len(found.experiment.blank.labels)
+            self._views[number] = View(number, found.experiment.name, found.segment, n_arms, full)
+        return self._views[number]
+
+    def _ask(self, function: Any) -> Any:
+        return self._hub.ask(Read(lambda: function(self._hub.replica)))
+
+    def _count(self, db: sa.Connection, begin: float, end: float, only: Sequence[int] = ()) -> None:
+        """Decisions made in (begin, end], by arm."""
+        c = DECISION.c
+        waits = c.due.is_not(None).label("waits")
+        query = (
+            sa.select(c.bandit, c.arm, waits, sa.func.count().label("n"))
+            .where(c.project == self._project, c.made > begin, c.made <= end)
+            .group_by(c.bandit, c.arm, waits)
+        )
+        if only:
+            query = query.where(c.bandit.in_(only))
+        for row in db.execute(query):
+            view = self._view(row.bandit)
+            view.grow(row.arm + 1)
+            if not only:
+                view.decisions += row.n
+                self._moved[view.bandit] = None
+            if not row.waits:
+                view.kept.sums.pulls[row.arm] += row.n
+
+    def _follow(self, db: sa.Connection) -> None:
+        """Entries of the log that are new."""
+        e, d = ENTRY.c, DECISION.c
+        of_decision = (d.arm, d.probability, d.made, d.due)
+        columns = (e.pos, e.kind, e.experiment, e.bandit, e.kept, e.at, e.ticket, *of_decision)
+        joined = sa.outerjoin(ENTRY, DECISION, sa.and_(d.project == e.project, d.id == e.decision))
+        while True:
+            query = (
+                sa.select(*columns)
+                .select_from(joined)
+                .where(e.project == self._project, e.pos > self._position)
+                .order_by(e.pos)
+                .limit(CHUNK)
+            )
+            found = db.execute(query).all()
+            rows = list(itertools.takewhile(lambda row: row.made is None or row.made <= self._made, found))
+            answers: dict[int, list[Any]] = {}
+            for row in rows:
+                if row.bandit is None:
+                    self._answer(answers)
+                    if row.kind == "restart":
+                        self._restart(db, row)
+                    continue
+                view = self._view(row.bandit)
+                view.closed[row.kind] = view.closed.get(row.kind, 0) + 1
+                view.position, view.last = row.pos, row.at
+                self._moved[view.bandit] = None
+                if row.due is None and Learner.restarts_before(bytes(row.ticket)) == view.restarts:
+                    view.grow(row.arm + 1)
+                    if row.kind == WITHDRAWN:
+                        view.kept.sums.pulls[row.arm] -= 1.0  # it was never shown
+                    elif row.kept is not None:
+                        answers.setdefault(view.bandit, []).append((row.arm, row.kept, row.probability))
+            self._answer(answers)
+            if rows:
+                self._position = rows[-1].pos
+            if len(rows) < CHUNK:  # of those that are left, decisions have not been counted
+                return
+
+    def _answer(self, answers: dict[int, list[Any]]) -> None:
+        for number, rows in answers.items():
+            arms, kept, probabilities = zip(*rows, strict=True)
+            keeping.answered_many(
+                self._views[number].kept,
+                np.array(arms, np.int64),
+                1.0 - np.array(kept),
+                np.array(probabilities),
+            )
+        answers.clear()
+
+    def _restart(self, db: sa.Connection, row: Any) -> None:
+        """Everything begins anew with what is decided from here on."""
+        anew = [number for number, view in self._views.items() if self._experiment_of(view) == row.experiment]
+        for number in anew:
+            view = self._views[number]
+            view.restarts, view.since = view.restarts + 1, row.at
+            view.kept = keeping.init(view.n_arms, view.full)
+        if anew and self._made > row.at:
+            self._count(db, row.at, self._made, anew)
+
+    def _experiment_of(self, view: View) -> int:
+        return self._hub.replica.experiments[view.experiment].id
+
+    def _mature(self, db: sa.Connection, until: float) -> None:
+        """Decisions whose deadline is over, in the order of their deadlines."""
+        e, d = ENTRY.c, DECISION.c
+        joined = sa.outerjoin(DECISION, ENTRY, sa.and_(d.project == e.project, d.id == e.decision))
+        columns = (d.bandit, d.arm, d.probability, d.due, d.made, e.kind, e.kept)
+        while True:
+            query = (
+                sa.select(*columns)
+                .select_from(joined)
+                .where(d.project == self._project, d.due > self._due, d.due <= until)
+                .order_by(d.due)
+                .limit(CHUNK)
+            )
+            found = db.execute(query).all()
+            rows = list(_whole(found, CHUNK))
+            taken: dict[int, list[Any]] = {}
+            for row in rows:
+                view = self._view(row.bandit)
+                view.grow(row.arm + 1)
+                if row.made >= view.since and row.kind != WITHDRAWN:
+                    reward = math.nan if row.kept is None else 1.0 - row.kept
+                    taken.setdefault(view.bandit, []).append((row.arm, reward, row.probability))
+                self._moved[view.bandit] = None
+            for number, some in taken.items():
+                arms, rewards, probabilities = zip(*some, strict=True)
+                kept = self._views[number].kept
+                columns_of = (np.array(arms, np.int64), np.array(rewards), np.array(probabilities))
+                keeping.take_in(kept, *columns_of)
+            if rows:
+                self._due = rows[-1].due
+            if len(rows) < len(found) or len(found) < CHUNK:
+                return
+
+    def _count_late(self, db: sa.Connection) -> None:
+        d, r = DECISION.c, REPORT.c
+        query = (
+            sa.select(d.bandit, sa.func.count().label("n"))
+            .join_from(REPORT, DECISION, sa.and_(d.project == r.project, d.id == r.decision))
+            .where(r.project == self._project, r.late == 1)
+            .group_by(d.bandit)
+        )
+        for row in db.execute(query):
+            self._view(row.bandit).late = row.n
+
+    # --- points ---------------------------------------------------------------------------------------
+
+    def _draw(self, db: sa.Connection) -> None:
+        """Points of bandits that have moved, as many as there is time for."""
+        end = time.monotonic() + PATIENCE
+        drawn: list[View] = []
+        for number in list(self._moved):
+            view = self._views[number]
+            points = self._points(db, view)
+            at = math.floor(time.time() / view.spacing) * view.spacing  # all processes have the same
+            if points and at <= points[-1].at:
+                continue
+            del self._moved[number]
+            points.append(self._point(view, at))
+            view.drawn = time.time_ns() // 1_000_000
+            drawn.append(view)
+            if time.monotonic() > end:
+                break
+        if drawn:
+            self._keep(drawn)
+
+    def _points(self, db: sa.Connection, view: View) -> list[Point]:
+        if view.points is None:
+            query = sa.select(CURVE.c.at, CURVE.c.body).where(CURVE.c.bandit == view.bandit)
+            rows = db.execute(query.order_by(CURVE.c.at)).all()
+            view.points = [Point(row.at, *json.loads(row.body)) for row in rows]
+            while len(view.points) > 1 and view.spacing * MAX_POINTS < view.points[-1].at - view.points[0].at:
+                view.spacing *= 2.0
+        return view.points
+
+    def _keep(self, views: Sequence[View]) -> None:
+        """Write last points down; where there are too many, every other one goes."""
+        with self._registry.write() as db:
+            for view in views:
+                assert view.points is not None
+                last, here = view.points[-1], CURVE.c.bandit == view.bandit
+                if db.execute(sa.select(CURVE.c.at).where(here, CURVE.c.at == last.at)).first() is None:
+                    row = {"bandit": view.bandit, "at": last.at, "body": json.dumps(last[1:])}
+                    db.execute(sa.insert(CURVE).values(**row))
+                if len(view.points) > MAX_POINTS:
+                    gone = {point.at for point in view.points[1:-1:2]}
+                    view.points = [point for point in view.points if point.at not in gone]
+                    view.spacing *= 2.0
+                    db.execute(sa.delete(CURVE).where(here, CURVE.c.at.in_(gone)))
+
+    def _point(self, view: View, at: float) -> Point:
+        state: State = self._ask(lambda replica: _state(replica, view.bandit))
+        evidence = self.evidence(view, state.labels)
+        n = len(state.labels)
+        view.grow(n)
+        means: list[float | None] = [None] * n
+        lows, highs, regret = list(means), list(means), [None] * 3
+        drift = False
+        if evidence is not None:
+            found = list(evidence.intervals().values())
+            means = [number(one.estimate) for one in found]
+            lows, highs = [number(one.low) for one in found], [number(one.high) for one in found]
+            lost = evidence.regret
+            regret = [number(lost.low), number(lost.estimate), number(lost.high)]  # type: ignore[list-item]
+            drift = bool(evidence.drift)
+        return Point(
+            at,
+            view.position,
+            view.decisions,
+            [state.probabilities.get(label, 0.0) for label in state.labels],
+            [int(one) for one in view.kept.sums.pulls],
+            means,
+            lows,
+            highs,
+            regret,
+            drift,
+        )
+
+    def evidence(self, view: View, labels: tuple[Label, ...]) -> Evidence | None:
+        """What can be concluded; None where the range is learned, or another arm is shown than observed."""
+        experiment = self._hub.replica.experiments[view.experiment]
+        low, high = experiment.settings.low, experiment.settings.high
+        if low is None or high is None or experiment.blank.policy.decoupled:
+            return None
+        view.grow(len(labels))
+        return Evidence(view.kept, labels, error=ERROR, low=low, high=high)
+
+    # --- showing --------------------------------------------------------------------------------------
+
+    def bandits(self, experiment: str) -> list[View]:
+        """The views of an experiment, in the order of their segments."""
+        with self._guard:
+            found = [view for view in self._views.values() if view.experiment == experiment]
+        return sorted(found, key=lambda view: view.segment)
+
+    def shown(self, view: View) -> tuple[State, Evidence | None]:
+        """A bandit as it is now, and what can be concluded."""
+        state: State = self._ask(lambda replica: _state(replica, view.bandit))
+        with self._guard:
+            return state, self.evidence(view, state.labels)
+
+    def curve(self, view: View) -> list[Point]:
+        """How it came to be so."""
+        with self._guard, self._registry.read() as db:
+            return list(self._points(db, view))
+
+    def changed(self, since: int, limit: int) -> list[tuple[View, Point]]:
+        """Bandits with a point that was drawn after this time, in milliseconds, and that point."""
+        with self._guard:
+            views = [view for view in self._views.values() if view.points and view.drawn > since]
+            views.sort(key=lambda view: view.drawn)
+            return [(view, view.points[-1]) for view in views[:limit] if view.points]
+
+    @property
+    def position(self) -> int:
+        """The entries of the log that were taken in."""
+        return self._position
+
+
+def _whole(rows: Sequence[Any], limit: int) -> Iterator[Any]:
+    """Rows in order, up to the first that is not closed yet; and no half of those that are due at once."""
+    last = rows[-1].due if len(rows) == limit else None
+    everything = last is None or rows[0].due == last
+    for row in rows:
+        if row.kind is None or (row.due == last and not everything):
+            return
+        yield row
+
+
+def _bandit(replica: Replica, number: int) -> SegmentBandit:
+    if number not in replica.bandits:
+        replica._find_bandits()
+    return replica.bandits[number]
+
+
+def _state(replica: Replica, number: int) -> State:
+    learner = replica.awake(_bandit(replica, number))
+    return State(learner.labels, learner.disabled, learner.retired, learner.probabilities(), learner.frozen)
+
+
+def compile_kernels() -> None:
+    """Have the machine code of all that a watch computes, in memory and on disk."""
+    for full in (False, True):
+        kept = keeping.init(2, full)
+        arms, values = np.zeros(1, np.int64), np.ones(1)
+        keeping.take_in(kept, arms, values, values)
+        keeping.answered_many(kept, arms, values, values)
+        for world in ("stationary", "any") if full else ("stationary",):
+            evidence = Evidence(kept, (0, 1), world=world)  # type: ignore[arg-type]
+            _ = evidence.intervals(), evidence.regret, evidence.drift
+
+
+def number(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if math.isnan(value) or math.isinf(value) else value

@@ -1,0 +1,268 @@
+"""The process: killed, stopped, overloaded, out of room; and the commands around it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+
+import httpx
+import pytest
+
+from bothworlds.service.store import open_store
+from bothworlds.service.verify import verify
+from serving import SOURCE, Served
+
+KILLS = int(os.environ.get("BOTHWORLDS_TORTURE_KILLS", "3"))  # `make torture` has more
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path
+
+
+def command(*arguments, **options):
+    environment = os.environ | {"PYTHONPATH": SOURCE, "NUMBA_DISABLE_JIT": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "bothworlds", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        **options,
+    )
+
+
+class Player(threading.Thread):
+    """Decides and reports for ever, repeats what was not answered, and keeps what was."""
+
+    def __init__(self, served, number):
+        super().__init__(daemon=True)
+        self.served, self.number = served, number
+        self.random = random.Random(number)
+        self.decisions, self.outcomes = {}, {}
+        self.unknown = 0
+        self.ended = threading.Event()
+        self.wrong = None
+
+    def run(self):
+        try:
+            with self.served.client() as client:
+                while not self.ended.is_set():
+                    self.play(client)
+        except Exception as error:
+            self.wrong = error
+
+    def play(self, client):
+        identity = str(uuid.UUID(int=self.random.getrandbits(128)))
+        segment = f"s{self.random.randrange(3)}"
+        made = self.ask(client, "POST", "/v1/experiments/e/decisions", {"id": identity, "segment": segment})
+        if made is None:
+            return
+        self.decisions[identity] = made
+        reward = float(self.random.random() < (0.7 if made["arm"] == "b" else 0.3))
+        told = self.ask(client, "PUT", f"/v1/decisions/{identity}/outcome", {"reward": reward})
+        if told is not None:
+            assert told["learned"]
+            self.outcomes[identity] = (reward, told["position"])
+
+    def ask(self, client, method, path, body):
+        for attempt in itertools.count():
+            if attempt:
+                self.unknown += 1
+                time.sleep(0.05)
+            if self.ended.is_set():
+                return None
+            try:
+                answer = client.request(method, self.served.base + path, json=body)
+            except httpx.TransportError:
+                continue
+            if answer.status_code == 503:
+                continue
+            assert answer.status_code in (200, 201), answer.text
+            return answer.json()
+
+
+def test_killed_and_killed_again_nothing_is_lost_doubled_or_altered(folder):
+    served = Served(folder)
+    with served.client() as client:
+        client.post("/v1/experiments", json={"name": "e", "arms": ["a", "b"]}).raise_for_status()
+    players = [Player(served, number) for number in range(4)]
+    for player in players:
+        player.start()
+    try:
+        for _ in range(KILLS):
+            enough = sum(len(player.outcomes) for player in players) + 20
+            while sum(len(player.outcomes) for player in players) < enough:
+                assert not any(player.wrong for player in players)
+                time.sleep(0.02)
+            served.kill()
+            served.start()
+    finally:
+        for player in players:
+            player.ended.set()
+        for player in players:
+            player.join(60)
+    assert [player.wrong for player in players] == [None] * len(players)
+    assert sum(player.unknown for player in players) > 0  # answers were lost, and asked for again
+    with served.client() as client:
+        states = {}
+        for player in players:
+            for identity, made in player.decisions.items():
+                found = client.get(f"/v1/decisions/{identity}").json()
+                closed = found.pop("closed")
+                assert found == made
+                if identity in player.outcomes:
+                    assert (closed["reward"], closed["position"]) == player.outcomes[identity]
+                states[identity] = closed
+    positions = [closed["position"] for closed in states.values() if closed]
+    assert len(set(positions)) == len(positions)
+    assert served.stop() == 0
+    store = open_store(served.url)
+    verdict = verify(store)
+    store.close()
+    assert verdict.ok, verdict.differences
+    assert verdict.decisions >= len(states)
+
+
+def test_sigterm_answers_what_waits_and_ends_streams(folder):
+    served = Served(folder)
+    with served.client() as client:
+        client.post("/v1/experiments", json={"name": "e", "arms": ["a", "b"]}).raise_for_status()
+        made = client.post("/v1/experiments/e/decisions:batch", json={"decisions": [{}] * 50}).json()
+        told = [{"id": one["decision"]["id"], "reward": 1.0} for one in made["results"]]
+        client.post("/v1/outcomes:batch", json={"outcomes": told}).raise_for_status()
+        with client.stream("GET", "/v1/stream") as stream:
+            lines = stream.iter_lines()
+            next(lines)
+            served.process.send_signal(signal.SIGTERM)
+            assert list(lines)[-1] == ""  # to its end: it does not hang
+    assert served.process.wait(30) == 0
+    store = open_store(served.url)
+    (bandit,) = store.bandits(store.project("default").id, 0)
+    assert store.snapshots(bandit.id)[0].pos == 50
+    store.close()
+
+
+def test_limits(folder):
+    (folder / "service.toml").write_text(
+        "[limits]\nrate_per_key = 20\nmax_experiments = 2\nmax_streams = 1\nmax_arms = 3\nmax_keys = 3\n"
+    )
+    served = Served(folder, "--config", "service.toml")
+    with served.client() as client:
+        for name in "ab":
+            client.post("/v1/experiments", json={"name": name, "arms": ["x", "y"]}).raise_for_status()
+        third = client.post("/v1/experiments", json={"name": "c", "arms": ["x", "y"]})
+        assert (third.status_code, third.json()["type"]) == (409, "/problems/limit-reached")
+        four = client.post("/v1/experiments", json={"name": "a", "arms": list("wxyz")})
+        assert four.status_code == 422
+        client.post("/v1/experiments/a/arms", json={"add": "z"}).raise_for_status()
+        assert client.post("/v1/experiments/a/arms", json={"add": "w"}).status_code == 409
+        statuses = [client.post("/v1/keys", json={"role": "viewer"}).status_code for _ in range(3)]
+        assert statuses == [201, 201, 409]
+        with client.stream("GET", "/v1/stream") as stream:
+            lines = stream.iter_lines()  # which closes the stream when nobody holds it
+            next(lines)
+            assert client.get("/v1/stream").status_code == 409
+        answers = [client.post("/v1/experiments/a/decisions", json={}) for _ in range(100)]
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert {answer.status_code for answer in answers} == {201, 429}
+        assert refused[0].headers["retry-after"] == "1"
+        assert "ratelimit" in refused[0].headers
+        time.sleep(1.0)
+        many = client.post("/v1/experiments/a/decisions:batch", json={"decisions": [{}] * 100})
+        assert many.status_code == 429
+    assert served.stop() == 0
+
+
+def test_a_disk_without_room_refuses_and_recovers(folder):
+    served = Served(folder, environment={"BOTHWORLDS_STORAGE_MIN_FREE": str(1 << 60)})
+    with served.client() as client:
+        for _ in range(100):
+            refused = client.post("/v1/experiments", json={"name": "a", "arms": ["x", "y"]})
+            if refused.status_code == 503:
+                break
+            time.sleep(0.1)
+        assert refused.json()["type"] == "/problems/storage-full"
+        assert str(served.folder) not in refused.text
+        assert client.get("/readyz").json()["detail"] == "storage-full"
+        assert client.get("/v1/experiments").status_code == 200
+    assert served.stop() == 0
+
+
+def test_two_workers_share_a_file(folder):
+    served = Served(folder, "--workers", "2")
+    with served.client() as client:
+        client.post("/v1/experiments", json={"name": "e", "arms": ["a", "b"]}).raise_for_status()
+    players = [Player(served, number) for number in range(4)]
+    for player in players:
+        player.start()
+    end = time.monotonic() + 60
+    while sum(len(player.outcomes) for player in players) < 60 and time.monotonic() < end:
+        time.sleep(0.05)
+    for player in players:
+        player.ended.set()
+    for player in players:
+        player.join(60)
+    assert [player.wrong for player in players] == [None] * len(players)
+    assert served.stop() == 0
+    store = open_store(served.url)
+    assert verify(store).ok
+    store.close()
+
+
+# --- commands -------------------------------------------------------------------------------------------
+
+
+def test_the_commands_of_a_database(folder):
+    url = f"sqlite:///{folder / 'service.db'}"
+    missing = command("service", "verify", "--database", url)
+    assert missing.returncode == 2
+    assert "bothworlds serve makes one" in missing.stderr
+    made = command("service", "key", "new", "--role", "admin", "--database", url)
+    key = made.stdout.strip()
+    assert key.startswith("bw_")
+    served = Served(folder)
+    assert served.key is None  # it has one
+    with served.client(key) as client:
+        client.post("/v1/experiments", json={"name": "e", "arms": ["a", "b"]}).raise_for_status()
+        for _ in range(5):
+            identity = client.post("/v1/experiments/e/decisions", json={}).json()["id"]
+            client.put(f"/v1/decisions/{identity}/outcome", json={"reward": 1.0}).raise_for_status()
+        copy = folder / "copy.db"
+        assert command("service", "backup", str(copy), "--database", url).returncode == 0
+        assert command("service", "backup", str(copy), "--database", url).returncode == 2
+        identity = key.split("_")[1]
+        assert identity in command("service", "key", "list", "--database", url).stdout
+        assert command("service", "key", "revoke", identity, "--database", url).returncode == 0
+        end = time.monotonic() + 30
+        while client.get("/v1/experiments").status_code != 401:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    served.stop()
+    found = command("service", "verify", "--database", url)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "5 decisions" in found.stdout
+    again = f"sqlite:///{folder / 'again.db'}"
+    assert command("service", "restore", str(copy), "--database", again).returncode == 0
+    assert command("service", "restore", str(copy), "--database", again).returncode == 2
+    exported = command("service", "export", str(folder / "out"), "--database", again)
+    assert "e: 5 decisions in 1 file" in exported.stdout, exported.stderr
+    examined = command("service", "doctor", "--database", again)
+    assert "integrity" in examined.stdout, examined.stderr
+    assert command("service", "migrate", "--database", again).returncode == 0
+
+
+def test_mistakes_of_the_command_line(folder):
+    bad = folder / "service.toml"
+    bad.write_text("[server]\nprot = 1\n")
+    refused = command("serve", "--config", str(bad))
+    assert refused.returncode == 2
+    assert "prot" in refused.stderr
+    assert command("serve", "--port", "0", "--workers", "0").returncode == 2
