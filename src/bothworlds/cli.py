@@ -171,7 +171,6 @@ def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
-    from bothworlds.report.charts import write_figures  # noqa: PLC0415
     from bothworlds.report.page import write_report  # noqa: PLC0415
     from bothworlds.report.theory import bounds, regret_section  # noqa: PLC0415
 
@@ -183,9 +182,81 @@ def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
         page = write_report(study, folder / "report.html", bounds=proved, sections=extra)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
+        from bothworlds.report.figures import write_figures  # noqa: PLC0415
+
         with err.status("Drawing figures …"):
-            write_figures(study, folder / "figures", bounds=proved)
+            write_figures(study, folder / "figures")
         _say(f"Figures: {folder / 'figures'}")
+
+
+@app.command("figures")
+def figures_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study, finished or not.")],
+    panel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--panel",
+            "-p",
+            help="KIND or KIND:WORLD, such as regret:1 or 'survival:iid'; repeated, panels of one figure. "
+            "Without it: every chart of the study, a file each.",
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file (or the folder, without --panel).")
+    ] = None,
+    width: Annotated[str, typer.Option(help="Such as 3.25in, 8.5cm, 246pt.")] = "3.25in",
+    height: Annotated[str | None, typer.Option(help="By default what the panels need.")] = None,
+    font: Annotated[str, typer.Option(help="sans, serif, or the name of an installed font.")] = "sans",
+    form: Annotated[
+        list[str] | None, typer.Option("--format", "-f", help="pdf, svg, png or pgf; may be repeated.")
+    ] = None,
+    columns: Annotated[int | None, typer.Option(min=1, help="Panels beside each other.")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", help="The label of a policy to show; may be repeated.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="A template of labels: 'β={beta}, C={log_barrier}'.")
+    ] = None,
+    color: Annotated[
+        str | None, typer.Option(help="The swept setting that colors lines, or 'policy'.")
+    ] = None,
+    names: Annotated[str, typer.Option(help="Where lines are named: auto, ends, legend, none.")] = "auto",
+    x: Annotated[str | None, typer.Option(help="linear or log.")] = None,
+    y: Annotated[str | None, typer.Option(help="linear, log, per-log (R/log t), per-root (R/√(Kt)).")] = None,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Draw bounds of theory beside regret.")] = False,
+    equal: Annotated[bool, typer.Option("--equal", help="The same limits for panels of a kind.")] = False,
+    titles: Annotated[bool, typer.Option("--titles", help="Name the world above each panel.")] = False,
+) -> None:
+    """Draw figures for a paper: panels in one figure, at the width of a column, without titles.
+
+    Prints what each panel shows, for the caption.
+    """
+    from bothworlds.report.figures import draw_figures, write_figures  # noqa: PLC0415
+    from bothworlds.report.study import Study  # noqa: PLC0415
+
+    study = Study.load(folder)
+    looks = {"width": width, "height": height, "font": font, "names": names, "titles": titles}
+    formats = form or [target.suffix[1:] if target is not None and target.suffix else "pdf"]
+    if not panel:
+        with err.status("Drawing figures …"):
+            written = write_figures(study, target or folder / "figures", formats=formats, **looks)
+        _say(f"Figures: {written[0].parent}, {counted(len(written), 'file')}")
+        return
+    chosen = {"policies": policy, "label": label, "color": color}
+    options = {"x": x, "y": y, "bounds": bounds or None}
+    files, caption = draw_figures(
+        study,
+        panel,
+        target or folder / "figures" / "figure",
+        formats=formats,
+        chosen=chosen,
+        options={name: value for name, value in options.items() if value is not None},
+        columns=columns,
+        equal=equal,
+        **looks,
+    )
+    _say("\n".join(map(str, files)))
+    _say(caption)
 
 
 @app.command()

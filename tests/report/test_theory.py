@@ -38,18 +38,20 @@ def study(tmp_path_factory):
     return bw.Study.load(folder)
 
 
-def test_the_smallest_explicit_bound_and_the_named_others(study):
+def test_one_bound_of_each_kind_under_its_own_name(study):
     found = bounds(study)
     names = {cell: set(frame["name"]) for cell, frame in found.groupby("cell")}
-    assert names[0] == {"proved"}  # Tsallis-INF, iid: of three, the smallest
-    stated = bw.theory.bound(bw.TsallisINF(), n_arms=3, horizon=50, gaps=[0.0, 0.25, 0.25]).all
-    last = found[(found["cell"] == 0) & (found["round"] == 50)]["bound"]
-    assert last.tolist() == [pytest.approx(min(bound.value for bound in stated if bound.explicit))]
-    assert names[1] == {"proved"}  # UCB1 is covered where losses are iid …
+    stated = bw.theory.bound(bw.TsallisINF(), n_arms=3, horizon=50, gaps=[0.0, 0.25, 0.25])
+    least = (stated.adversarial, stated.self_bounding)
+    assert names[0] == {bound.label for bound in least}  # Tsallis-INF, iid: of three, two
+    last = found[(found["cell"] == 0) & (found["round"] == 50)].set_index("name")["bound"]
+    assert last.to_dict() == pytest.approx({bound.label: bound.value for bound in least})
+    assert len(names[1]) == 1  # UCB1 is covered where losses are iid …
     assert 5 not in names  # … and nowhere else
     assert all("O(·) with constant 1" in name for name in names[2])
     assert 3 not in names  # nothing is stated about uniform play
     assert found["round"].max() == 50
+    assert set(bounds(study, cells=[1, 3])["cell"]) == {1}
     assert "bounds of theory" in page(study, bounds=found)
 
 

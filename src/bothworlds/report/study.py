@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from rich.console import RenderableType
 
-from bothworlds import _check
+from bothworlds import _check, environments, policies
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, StoreError
@@ -27,6 +27,11 @@ from bothworlds.report.folder import (
 from bothworlds.report.numbers import frames, scores
 from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.text.tables import TITLES, text_table
+from bothworlds.simulation import Run, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TEXT_TABLES = tuple(TITLES)
 ALL_TABLES = (*TEXT_TABLES, "final", "curves")
@@ -132,6 +137,16 @@ class Study:
         return self._frame("summary", lambda: frames.summary(self._results, self.cells, self.curves))
 
     @property
+    def tails(self) -> pd.DataFrame:
+        """What a mean of final regret hides; see :mod:`bothworlds.report.numbers.statistics`.
+
+        Median and 95% quantile with their intervals, the trimmed mean, CVaR (the mean of the worst 5%), the
+        worst replication and its number, the mean without it, and whether it makes the mean (``lifted``:
+        with it, the mean is larger by a quarter or more). :meth:`replay` plays it again.
+        """
+        return self._frame("tails", lambda: frames.tails(self._results, self.cells))
+
+    @property
     def growth(self) -> pd.DataFrame:
         """How regret grows over the last decade of runs; see :mod:`bothworlds.report.numbers.statistics`."""
         return self._frame("growth", lambda: frames.growth(self._results, self.cells))
@@ -180,6 +195,37 @@ class Study:
             )
         return self._results.runs[number]
 
+    def replay(self, cell: int, replication: int, *, trace: bool = True) -> Run:
+        """Play one replication of a cell again, to the bit, and look at it round by round.
+
+        Parameters
+        ----------
+        cell, replication:
+            As in ``study.cells`` and ``study.final``: ``study.tails`` names the worst.
+        trace:
+            Keep the distribution, estimates, arm and loss of every round: ``run.traces[0][0]``.
+        """
+        number = self._cell(cell)
+        which = _check.integer("replication", replication, at_least=0)
+        manifest = self.manifest
+        if which >= manifest["replications"]:
+            raise InvalidArgumentError("replication", which, f"in 0..{manifest['replications'] - 1}")
+        planned = manifest["cells"][number]
+        player, world = (
+            manifest["policies"][planned["policy"]],
+            manifest["environments"][planned["environment"]],
+        )
+        return simulate(
+            {player["label"]: policies.from_dict(player["settings"])},
+            environments.from_dict(world["settings"]),
+            horizon=planned["horizon"],
+            replications=range(which, which + 1),
+            seed=manifest["seed"],
+            checkpoints=self.runs(number).rounds,
+            trace=trace,
+            tell_horizon=manifest["tell_horizon"],
+        )
+
     def probabilities(self, cell: int) -> pd.DataFrame:
         """The distribution over arms after each checkpoint of replication 0: round, arm, probability.
 
@@ -206,8 +252,8 @@ class Study:
         Parameters
         ----------
         name:
-            One of ``"scorecard"``, ``"ranking"``, ``"summary"``, ``"growth"``, ``"scaling"``, ``"pairs"``,
-            ``"scores"``, ``"timing"``, ``"cells"``; as CSV also ``"final"`` and ``"curves"``.
+            One of ``"scorecard"``, ``"ranking"``, ``"summary"``, ``"tails"``, ``"growth"``, ``"scaling"``,
+            ``"pairs"``, ``"scores"``, ``"timing"``, ``"cells"``; as CSV also ``"final"`` and ``"curves"``.
         format:
             ``"text"``, ``"markdown"`` and ``"latex"`` (a tabular with the rules of booktabs) are for
             readers, with few digits; ``"csv"`` has all columns and all digits.
@@ -223,6 +269,82 @@ class Study:
         """A table for a terminal: ``rich.print(study.rich())``. Colors say no more than the marks do."""
         _check.one_of("name", name, TEXT_TABLES)
         return as_rich(text_table(self, name))
+
+    def plot(
+        self,
+        kind: str = "regret",
+        *,
+        world: str | int | None = None,
+        policies: Sequence[str] | None = None,
+        label: str | None = None,
+        color: str | None = None,
+        width: float | str | None = None,
+        height: float | str | None = None,
+        font: str = "sans",
+        columns: int | None = None,
+        names: str = "auto",
+        titles: bool | None = None,
+        equal: bool = False,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Figure:
+        """A chart of the study, as it stands in papers: a matplotlib figure, drawn without a network.
+
+        Parameters
+        ----------
+        kind:
+            ``"regret"`` over rounds (``x``: "log", "linear"; ``y``: "linear", "log", "per-log" for
+            R/log t, "per-root" for R/√(Kt); ``band``: "mean" for the 95% interval of the mean, "spread" for
+            the 5% to 95% quantiles; ``bounds``: draw those of theory), ``"final"`` regret by policy (``x``),
+            ``"survival"``, P(final regret > x) (``x``, ``y``), ``"pairs"`` against a ``reference``,
+            ``"sweep"`` over a ``setting`` (``x``, ``y``), ``"heat"`` over two ``settings``,
+            ``"probabilities"`` of a ``policy``'s arms (``x``), ``"scores"``, ``"timing"`` (``x``).
+        world:
+            Its title, the label of its environment, or its number from 1; without it, a panel for each.
+        policies:
+            Labels of those to show; all, without it.
+        label:
+            A template of labels, such as ``"β={beta}, C={log_barrier}"``.
+        color:
+            A swept setting whose values color the lines; "policy" gives each policy a color of its own. By
+            default the one setting that tells all policies apart, if there is one.
+        width, height:
+            Inches, or text such as "8.5cm"; by default a column of text, two of them for several panels.
+        font:
+            "sans" or "serif".
+        columns, names, titles, equal:
+            Panels beside each other; where lines are named ("ends", "legend", "none"); whether panels say
+            what they show, by default where there are several; whether they share their limits.
+        ax:
+            Axes of a figure of your own to draw into, for one world.
+        options:
+            Those of the kind.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            ``savefig`` writes it; a notebook shows it.
+        """
+        from bothworlds.report import figures  # noqa: PLC0415 - matplotlib takes half a second
+
+        shown = figures.contents(
+            self, kind, world=world, policies=policies, label=label, color=color, **options
+        )
+        if ax is not None:
+            if len(shown) > 1:
+                raise InvalidArgumentError("world", world, "given with ax, which has room for one", got="all")
+            return figures.draw_into(ax, shown[0], names, font)
+        several = len(shown) > 1
+        return figures.figure(
+            shown,
+            width=width if width is not None else figures.WIDTH * (2.1 if several else 1.4),
+            height=height,
+            font=font,
+            columns=columns,
+            names=names,
+            titles=several if titles is None else titles,
+            equal=equal,
+        )
 
     def write_tables(self, folder: str | PathLike[str] | None = None) -> list[Path]:
         """Write all tables as CSV, LaTeX and Markdown, each whole or not at all.

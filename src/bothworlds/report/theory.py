@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
@@ -22,19 +22,25 @@ IID_KINDS = ("bernoulli", "beta", "truncated-normal", "discrete", "minimax")
 BOUND_COLUMNS = ["cell", "round", "bound", "name"]
 
 
-def bounds(study: Study) -> pd.DataFrame | None:
+def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame | None:
     """Bounds of every cell that has any: ``cell``, ``round``, ``bound``, ``name``; None if no cell has.
 
-    Of the explicit ones, which hold as numbers, the smallest of each round is kept, under one name; those
-    that are known up to a constant keep their own. The self-bounding ones take the gaps, the corruption and
-    the spread of the cell's environment. Policies of a study's own Python files, and those without a
-    theorem, have none.
+    One of each kind, adversarial and self-bounding, under its own name: the one that is smallest at the
+    horizon, of those that hold as numbers; if there is none, of those known up to a constant. The
+    self-bounding ones take the gaps, the corruption and the spread of the cell's environment. Policies of a
+    study's own Python files, and those without a theorem, have none.
+
+    Parameters
+    ----------
+    cells:
+        Only these; by default all.
     """
     manifest = study.manifest
+    wanted = None if cells is None else set(cells)
     rows: list[dict[str, Any]] = []
     for cell in manifest["cells"]:
         world = manifest["environments"][cell["environment"]]
-        if world["kind"] == "delayed":
+        if world["kind"] == "delayed" or (wanted is not None and cell["cell"] not in wanted):
             continue  # no theorem here is about feedback that comes late
         try:
             policy = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
@@ -50,7 +56,9 @@ def bounds(study: Study) -> pd.DataFrame | None:
         except BothworldsError:
             continue  # nothing is stated about this policy here
         fits = [row for row in curve if world["kind"] in IID_KINDS or "iid" not in row["assumes"]]
-        rows += [{"cell": cell["cell"], **row} for row in _smallest_explicit(fits)]
+        rows += [
+            {"cell": cell["cell"]} | {key: row[key] for key in BOUND_COLUMNS[1:]} for row in _least(fits)
+        ]
     return pd.DataFrame(rows, columns=BOUND_COLUMNS) if rows else None
 
 
@@ -59,17 +67,12 @@ def _rounds(horizon: int, n_arms: int) -> list[int]:
     return [marks[i] for i in evenly(len(marks), BOUND_POINTS)]
 
 
-def _smallest_explicit(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One explicit bound, the smallest in each round; all those up to a constant."""
-    explicit: dict[int, list[float]] = defaultdict(list)
-    others = []
-    for row in curve:
-        if row["explicit"]:
-            explicit[row["round"]].append(row["bound"])
-        else:
-            others.append({key: row[key] for key in BOUND_COLUMNS[1:]})
-    smallest = [{"round": t, "bound": min(values), "name": "proved"} for t, values in explicit.items()]
-    return smallest + others
+def _least(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one bound of each kind: explicit before O(·), then the smallest at the last round."""
+    ends = {(row["kind"], row["name"]): (not row["explicit"], row["bound"]) for row in curve}
+    kinds = dict.fromkeys(kind for kind, _ in ends)
+    chosen = {min((key for key in ends if key[0] == kind), key=ends.__getitem__) for kind in kinds}
+    return [row for row in curve if (row["kind"], row["name"]) in chosen]
 
 
 # --- where did the regret go? ---------------------------------------------------------------------------

@@ -20,10 +20,8 @@ from bothworlds.report.charts.palette import (
     Look,
     dash,
     marker,
-    ratio_colors,
 )
 from bothworlds.report.charts.rows import ChartRow
-from bothworlds.report.numbers.scores import ratio_names
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 RowsOrName = list[ChartRow] | str
@@ -429,47 +427,3 @@ def sweep_chart(
     )
     layers = [_line(base, horizontal, vertical, scales), *_if_any(band, rows, "low"), point]
     return sized(alt.layer(*layers), width, height, title)
-
-
-def scores_chart(rows: list[ChartRow], *, title: str | None = None, look: Look = PAPER_LOOK) -> Any:
-    """The scorecard as a picture: policies × worlds, scores, colored by ratio to the best."""
-    policies = list(dict.fromkeys(row["policy"] for row in rows))
-    worlds = list(dict.fromkeys(row["world"] for row in rows))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X(
-            "world:N", sort=worlds, title=None, axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=240)
-        ),
-        y=alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=260)),
-    )
-    steps = ratio_names()
-    fill = base.mark_rect(stroke=look.paper, strokeWidth=2).encode(
-        color=alt.Color(
-            "step:N",
-            sort=steps,
-            scale=alt.Scale(domain=steps, range=ratio_colors()),
-            legend=alt.Legend(title="ratio to the best", symbolType="square"),
-        )
-    )
-    text = base.mark_text(fontSize=11).encode(
-        text=alt.Text("score:Q", format=".2f"), color=alt.value("#111111")
-    )
-    return (fill + text).properties(
-        width=alt.Step(62), height=alt.Step(26), **({"title": title} if title else {})
-    )
-
-
-def timing_chart(
-    rows: list[ChartRow], policies: Sequence[str], *, look: Look = PAPER_LOOK, width: int = 300
-) -> Any:
-    """Nanoseconds per round: a mark per world and policy."""
-    scales = policy_scales(policies, look, False)
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_tick(thickness=2, height=14)
-        .encode(
-            x=alt.X(**axis("nanoseconds_per_round", "nanoseconds per round", "log", rows, signed=False)),
-            y=alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=260)),
-            color=scales["color"],
-        )
-        .properties(width=width, height=alt.Step(22))
-    )

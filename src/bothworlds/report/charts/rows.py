@@ -17,7 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bothworlds.report.numbers.frames import at_largest_horizon, swept
-from bothworlds.report.numbers.scores import Scorecard, ratio_names
 
 ChartRow = dict[str, Any]
 CellColumns = dict[str, NDArray[Any]]
@@ -199,23 +198,6 @@ def pair_rows(pairs: pd.DataFrame, *, reference: str | None = None) -> list[Char
             if reference in (None, row[0]):
                 rows.append(dict(zip(names, row, strict=True)))
     return rows
-
-
-def timing_rows(timing: pd.DataFrame) -> list[ChartRow]:
-    """Nanoseconds per round: a row per policy, environment and horizon."""
-    names = ["policy", "environment", "horizon", "n_arms", "nanoseconds_per_round"]
-    return [{str(k): v for k, v in row.items()} for row in timing[names].to_dict("records")]
-
-
-def score_rows(card: Scorecard) -> list[ChartRow]:
-    """The scorecard: ``policy``, ``world``, ``score``, and the ``step`` of the ratio, by name; best first."""
-    names = ratio_names()
-    return [
-        {"policy": policy, "world": world, "score": entry.score, "step": names[entry.step]}
-        for policy in card.policies
-        for world in card.environments
-        if (entry := card.entries.get((policy, world))) is not None and entry.step is not None
-    ]
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def write_report(
 def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence[Section] = ()) -> str:
     """The report as text: see :func:`write_report`."""
     manifest, all_panels = study.manifest, panels(study.cells)
-    found = findings(study.scores, study.ranking, study.pairs)
+    found = findings(study.scores, study.ranking, study.pairs, study.tails)
     data = page_data(study, bounds)
     data["extra"] = [_extra_spec(chart) for extra in sections for _, chart in extra.charts]
     extras = _extras(sections)

@@ -124,6 +124,14 @@ def _exponent(row: FrameRow) -> str:
     return with_interval(row["exponent"], row["exponent_low"], row["exponent_high"])
 
 
+def _between(row: FrameRow, name: str) -> str:
+    """A quantile with its interval, or alone where there are too few replications for one."""
+    value, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
+    known = not (math.isnan(low) and math.isnan(high))
+    ends = f" [{format_number(low)}, {format_number(high)}]" if known else ""
+    return f"{format_number(value)}{ends}"
+
+
 Column = tuple[str, bool, Callable[[FrameRow], str]]  # header, is it a number, entry
 ENVIRONMENT_COLUMN: Column = ("environment", False, lambda row: str(row["environment"]))
 HORIZON_COLUMN: Column = ("horizon", True, lambda row: f"{row['horizon']:,}")
@@ -152,6 +160,16 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         ("worst", True, lambda row: format_number(row["worst"])),
         ("replications", True, lambda row: f"{row['replications']}"),
     ),
+    "tails": (
+        *CELL_COLUMNS,
+        ("mean", True, lambda row: format_number(row["mean"])),
+        ("trimmed", True, lambda row: format_number(row["trimmed"])),
+        ("median (95%)", True, lambda row: _between(row, "median")),
+        ("95% quantile (95%)", True, lambda row: _between(row, "q95")),
+        ("CVaR", True, lambda row: format_number(row["cvar"])),
+        ("worst", True, lambda row: format_number(row["worst"])),
+        ("mean without it", True, lambda row: format_number(row["without_worst"]) + " !" * row["lifted"]),
+    ),
     "growth": (*CELL_COLUMNS, *GROWTH_COLUMNS),
     "scaling": (
         ENVIRONMENT_COLUMN,
@@ -177,6 +195,8 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
     "ranking": (
         POLICY_COLUMN,
         ("geometric mean", True, lambda row: format_number(row["geometric_mean"])),
+        ("by median", True, lambda row: format_number(row["by_median"])),
+        ("by trimmed mean", True, lambda row: format_number(row["by_trimmed"])),
         ("worst", True, lambda row: format_number(row["worst"])),
         ("worst environment", False, lambda row: row["worst_environment"]),
         ("environments", True, lambda row: f"{row['environments']}"),
@@ -193,6 +213,7 @@ TITLES = {
     "scorecard": "Scorecard",
     "ranking": "Ratio to the best of each environment",
     "summary": "Final regret",
+    "tails": "Tails of the final regret (CVaR: mean of the worst 5%; !: one replication makes the mean)",
     "growth": "Growth of regret over the last decade of rounds",
     "scaling": "Growth of final regret with the horizon",
     "pairs": "Policies two by two, on common random numbers",
