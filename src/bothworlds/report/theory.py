@@ -132,8 +132,10 @@ def regret_section(study: Study) -> Section | None:
     if frame.empty:
         return None
     charts = [
-        (f"Estimated regret in “{label}”, by its parts.", _stacked(rows))
-        for label, rows in frame.groupby("environment", sort=False)
+        (f"{policy} in “{environment}”.", _stacked(rows, ends))
+        for environment, world in frame.groupby("environment", sort=False)
+        for ends in [_ends(world)]
+        for policy, rows in world.groupby("policy", sort=False)
     ]
     last = frame[frame["round"] == frame.groupby("cell")["round"].transform("max")]
     table = last.pivot_table(
@@ -144,9 +146,16 @@ def regret_section(study: Study) -> Section | None:
     return Section("Where did the regret go?", ABOUT_PARTS, charts=charts, tables=[(caption, table)])
 
 
-def _stacked(frame: pd.DataFrame) -> Any:
+def _ends(world: pd.DataFrame) -> list[float]:
+    """The lowest and the highest point of the stacks of a world: its policies are drawn on one scale."""
+    heaps = world.assign(below=world["regret"].clip(upper=0.0), above=world["regret"].clip(lower=0.0))
+    sums = heaps.groupby(["policy", "round"])[["below", "above"]].sum()
+    return [float(sums["below"].min()), float(sums["above"].max())]
+
+
+def _stacked(frame: pd.DataFrame, ends: list[float]) -> Any:
     rows = [
-        {"policy": row.policy, "round": row.round, "part": PART_NAMES[str(row.part)], "regret": row.regret}
+        {"round": row.round, "part": PART_NAMES[str(row.part)], "regret": row.regret}
         for row in frame.itertuples()
     ]
     colors = alt.Scale(
@@ -154,8 +163,7 @@ def _stacked(frame: pd.DataFrame) -> Any:
     )
     areas = alt.Chart(alt.InlineData(values=rows)).mark_area(opacity=0.85)
     return areas.encode(
-        x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s")),
-        y=alt.Y("regret:Q", title="estimated regret", stack="zero"),
-        color=alt.Color("part:N", title=None, scale=colors, legend=alt.Legend(orient="bottom", columns=2)),
-        facet=alt.Facet("policy:N", title=None, columns=2, sort=list(frame["policy"].unique())),
-    ).properties(width=270, height=150)
+        x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s", tickCount=5)),
+        y=alt.Y("regret:Q", title="estimated regret", stack="zero", scale=alt.Scale(domain=ends)),
+        color=alt.Color("part:N", title=None, scale=colors, legend=alt.Legend(orient="bottom", columns=1)),
+    ).properties(height=150)

@@ -61,6 +61,7 @@ def test_killed_again_and_again(tmp_path, whole):
     assert not list(out.rglob("*.tmp"))
     runs = manifest(out)["runs"]
     assert [record["finished"] is None for record in runs[-4:]] == [True, True, True, False]
+    assert [record["seconds"] is None for record in runs[-4:]] == [True, True, True, False]
     assert sum(record["chunks_run"] for record in runs) == len(Store(out).plan)
 
 
@@ -88,6 +89,25 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
         summary = run_study(study(**STUDY), out, progress=False)
     assert summary.chunks_reused == saved
     assert rows(out) == whole
+
+
+def test_sigterm_ends_in_order(tmp_path, monkeypatch):
+    """As batch systems send it: what is done is saved, and the processes leave nothing behind."""
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+    out = tmp_path / "out"
+    process = driver(tmp_path, out, text(horizon=50, replications=9999, n_arms=3), executor="processes")
+    try:
+        wait_for(lambda: len(chunk_names(out)) >= 1)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert f"interrupted: {some_are(len(chunk_names(out)), len(Store(out).plan), 'chunk')} saved" in said
+    assert "resource_tracker" not in said
+    (record,) = manifest(out)["runs"]
+    assert record["seconds"] > 0.0
 
 
 FULL = """

@@ -135,6 +135,7 @@ def test_nothing_to_show_is_said(page):
     page.click("#legend button[value=none]")
     settle(page)
     assert page.locator("#curves .empty").count() == 4
+    assert page.locator("#curves figcaption button:visible").count() == 0  # nothing to save
     page.click("#legend button[value=all]")
     settle(page)
     assert page.locator("#curves .empty").count() == 0
@@ -213,6 +214,11 @@ def test_a_phone_in_the_dark(show):
         "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().right))"
     )
     assert wide <= 360
+    shrunk = (
+        "[...document.querySelectorAll('.chart svg')]"
+        ".map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
+    )
+    assert min(page.evaluate(shrunk)) > 0.99  # so that letters keep their size
     label = "getComputedStyle(document.querySelector('#curves .role-axis-label text')).fill"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(233, 235, 238)"
     assert page.evaluate(label) == "rgb(233, 235, 238)"

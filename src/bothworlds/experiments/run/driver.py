@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from os import PathLike
@@ -84,8 +86,8 @@ def run_study(
         The folder holds something else, is in use, or cannot be written. What was saved is valid.
     WorkerError
         Workers do not answer, have another version, or a chunk killed its worker three times.
-    KeyboardInterrupt
-        After Ctrl-C, when the chunks that were done are saved.
+    KeyboardInterrupt, SystemExit
+        After Ctrl-C and SIGTERM, when the chunks that were done are saved.
 
     Examples
     --------
@@ -125,9 +127,28 @@ def run_study(
                 run.record = provenance.run_record(
                     command, workers.jobs, workers.name, len(store.done), len(store.set_aside)
                 )
-                return run.run()
+                with _ending_in_order():
+                    return run.run()
             finally:
                 workers.close()
+
+
+@contextlib.contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """SIGTERM, as batch systems send it, ends a run as Ctrl-C does, unless the program has its own way."""
+    main = threading.current_thread() is threading.main_thread()
+    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise SystemExit(128 + number)
 
 
 class _Run:
@@ -174,7 +195,7 @@ class _Run:
             self.keep_what_is_done()
             self.finish()
             error.add_note(self.how_to_resume())
-            if isinstance(error, KeyboardInterrupt):
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 self.display.say(f"interrupted: {self.how_to_resume()}")
             raise
         summary = self.finish()
@@ -251,7 +272,7 @@ class _Run:
                 f"workers died again and again on chunk {which}; is there enough memory? "
                 f"({self.workers.name})"
                 if guilty
-                else f"workers were lost ({self.workers.name}) while they played chunk {which}"
+                else f"{self.workers.what_was_lost()}, in the middle of chunk {which}"
             )
         self.display.say(
             f"a worker died; {counted(len(lost), 'chunk')} {'is' if len(lost) == 1 else 'are'} played again"

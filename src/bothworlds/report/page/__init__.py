@@ -362,7 +362,7 @@ def _cores(run: dict[str, Any]) -> str:
 
 
 def _run_in_words(run: dict[str, Any]) -> str:
-    end = f"{run['seconds']:.1f} s" if run.get("seconds") is not None else "not finished"
+    end = "not finished" if run.get("finished") is None else f"{run['seconds']:.1f} s"
     started, executor, jobs = (run.get(key, MISSING) for key in ("started", "executor", "jobs"))
     return f"{started}, {executor} × {jobs}, {end}"
 

@@ -73,7 +73,7 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
     dots = points_each(FINAL_POINTS, n_cells, 16, 100)
     swept = find_sweeps(study.summary, study.manifest)
     order = [names[str(policy)] for policy in study.ranking["policy"]]
-    overview = [panel.number for panel in here if panel.largest]
+    overview = [panel.number for panel in here if panel.largest and curves.keys() & panel.cells.values()]
     return {
         "policies": policies,
         "looks": [[PAGE_LOOK.color(i), dash(i), marker(i)] for i in range(LOOKS)],
