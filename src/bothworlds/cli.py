@@ -182,7 +182,7 @@ def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
         page = write_report(study, folder / "report.html", bounds=proved, sections=extra)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
-        from bothworlds.report.figures import write_figures  # noqa: PLC0415
+        from bothworlds.report.figures.figure import write_figures  # noqa: PLC0415
 
         with err.status("Drawing figures …"):
             write_figures(study, folder / "figures")
@@ -231,7 +231,7 @@ def figures_command(
 
     Prints what each panel shows, for the caption.
     """
-    from bothworlds.report.figures import draw_figures, write_figures  # noqa: PLC0415
+    from bothworlds.report.figures.figure import draw_figures, write_figures  # noqa: PLC0415
     from bothworlds.report.study import Study  # noqa: PLC0415
 
     study = Study.load(folder)

@@ -10,8 +10,9 @@ import pytest
 from scipy import optimize
 
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report.figures import as_bytes, contents, draw_figures, figure, write_figures
-from bothworlds.report.figures.contents import log_ticks, short_labels
+from bothworlds.report.charts.rows import short_labels
+from bothworlds.report.figures.contents import log_ticks
+from bothworlds.report.figures.figure import as_bytes, contents, draw_figures, figure, write_figures
 from bothworlds.report.figures.style import inches, spread
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, WORLDS, FakePolicy, FakeStudy, write_store

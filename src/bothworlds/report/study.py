@@ -325,7 +325,7 @@ class Study:
         matplotlib.figure.Figure
             ``savefig`` writes it; a notebook shows it.
         """
-        from bothworlds.report import figures  # noqa: PLC0415 - matplotlib takes half a second
+        from bothworlds.report.figures import figure as figures  # noqa: PLC0415 - matplotlib takes half a second
 
         shown = figures.contents(
             self, kind, world=world, policies=policies, label=label, color=color, **options

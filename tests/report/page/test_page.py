@@ -67,8 +67,8 @@ def reader(text) -> Reader:
 
 def test_every_section_is_there_and_linked(reader):
     sections = [
-        "finding",
         "regret",
+        "finding",
         "extra-0",
         "sweeps",
         "arms",
@@ -195,5 +195,5 @@ def test_many_worlds_stand_in_rows(tmp_path):
     text = page(study)
     card = text[text.index('<table class="scores">') :].partition("</table>")[0]
     rows = re.findall(r'<th scope="row">(.*?)<', card)
-    assert rows == ["mean", "worst", *study.scorecard.columns]
-    assert card.count("<td") == 2 * 15
+    assert rows == ["mean", "by median", "by trimmed", "worst", *study.scorecard.columns]
+    assert card.count("<td") == 2 * 17

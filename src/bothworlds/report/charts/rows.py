@@ -47,6 +47,29 @@ def panels(cells: pd.DataFrame) -> list[Panel]:
     return found
 
 
+def short_labels(labels: Sequence[str], most: int) -> list[str]:
+    """Labels of at most so many letters, shortened in the middle; longer only if two would be the same.
+
+    >>> short_labels(["FTRL Tsallis β=0.3 light", "FTRL Tsallis β=0.35 light", "UCB1"], 16)
+    ['FTRL Tsa…3 light', 'FTRL Tsa…5 light', 'UCB1']
+    >>> short_labels(["FTRL Tsallis β=0.3 long name light", "FTRL Tsallis β=0.5 long name light"], 16)
+    ['FTRL Tsallis β=0.3…g name light', 'FTRL Tsallis β=0.5…g name light']
+    """
+    longest = max(map(len, labels), default=0)
+    for length in range(most, longest):
+        cut = [_cut_in_the_middle(label, length) for label in labels]
+        if len(set(cut)) == len(set(labels)):
+            return cut
+    return list(labels)
+
+
+def _cut_in_the_middle(label: str, length: int) -> str:
+    if len(label) <= length:
+        return label
+    head = length // 2
+    return f"{label[:head].rstrip()}…{label[len(label) - (length - head - 1) :].lstrip()}"
+
+
 def evenly(n: int, most: int) -> list[int]:
     """At most ``most`` of the indices 0..n-1, evenly spaced, the first and the last among them.
 

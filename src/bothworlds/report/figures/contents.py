@@ -138,29 +138,6 @@ Contents = Lines | Rows | Grid | Stack
 # --- which policies and worlds, under which names -------------------------------------------------------
 
 
-def short_labels(labels: Sequence[str], most: int) -> list[str]:
-    """Labels of at most so many letters, shortened in the middle; longer only if two would be the same.
-
-    >>> short_labels(["FTRL Tsallis β=0.3 light", "FTRL Tsallis β=0.35 light", "UCB1"], 16)
-    ['FTRL Tsa…3 light', 'FTRL Tsa…5 light', 'UCB1']
-    >>> short_labels(["FTRL Tsallis β=0.3 long name light", "FTRL Tsallis β=0.5 long name light"], 16)
-    ['FTRL Tsallis β=0.3…g name light', 'FTRL Tsallis β=0.5…g name light']
-    """
-    longest = max(map(len, labels), default=0)
-    for length in range(most, longest):
-        cut = [_cut_in_the_middle(label, length) for label in labels]
-        if len(set(cut)) == len(set(labels)):
-            return cut
-    return list(labels)
-
-
-def _cut_in_the_middle(label: str, length: int) -> str:
-    if len(label) <= length:
-        return label
-    head = length // 2
-    return f"{label[:head].rstrip()}…{label[len(label) - (length - head - 1) :].lstrip()}"
-
-
 @dataclass(frozen=True)
 class Names:
     """The policies that are shown, in the order of the file: what they are called, and how they look."""
@@ -206,30 +183,36 @@ def choose_policies(
     return Names(labels, looks)
 
 
-def _setting_of(study: Study, shown: Sequence[str], color: str | None) -> tuple[str | None, dict[str, float]]:
-    """The swept setting by which policies are colored, and its values.
+def telling_setting(study: Study, shown: Sequence[str]) -> tuple[str | None, dict[str, float]]:
+    """The swept number, if any, that tells all these policies (three or more) apart, and its values."""
+    for name, values in _swept_numbers(study, shown).items():
+        if len(values) == len(shown) >= 3 and len(set(values.values())) == len(shown):
+            return name, values
+    return None, {}
 
-    Without a wish: the one setting in which all policies shown differ, if there are three or more of them.
-    """
+
+def _swept_numbers(study: Study, shown: Sequence[str]) -> dict[str, dict[str, float]]:
     swept = {entry["label"]: entry["swept"] for entry in study.manifest["policies"]}
-    names = list(dict.fromkeys(name for policy in shown for name in swept[policy]))
-    numeric = {
+    names = dict.fromkeys(name for policy in shown for name in swept[policy])
+    return {
         name: {p: float(swept[p][name]) for p in shown if isinstance(swept[p].get(name), (int, float))}
         for name in names
     }
+
+
+def _setting_of(study: Study, shown: Sequence[str], color: str | None) -> tuple[str | None, dict[str, float]]:
+    """The swept setting by which policies are colored, and its values."""
     if color is None:
-        for name, values in numeric.items():
-            if len(values) == len(shown) >= 3 and len(set(values.values())) == len(shown):
-                return name, values
-        return None, {}
+        return telling_setting(study, shown)
     if color == "policy":
         return None, {}
-    found = [name for name in names if color in (name, name.rpartition(".")[2])]
-    if not found or not numeric[found[0]]:
+    numbers = _swept_numbers(study, shown)
+    found = [name for name in numbers if color in (name, name.rpartition(".")[2]) and numbers[name]]
+    if not found:
         raise InvalidArgumentError(
-            "color", color, "“policy” or a swept number", fix=f"swept here: {', '.join(names) or 'nothing'}"
+            "color", color, "“policy” or a swept number", fix=f"swept here: {', '.join(numbers) or 'nothing'}"
         )
-    return found[0], numeric[found[0]]
+    return found[0], numbers[found[0]]
 
 
 def choose_worlds(study: Study, world: str | int | None) -> list[Panel]:
@@ -423,8 +406,8 @@ def sweep(
         value, mean, low, high = (_column(rows, name) for name in ("value", "mean", "low", "high"))
         lines.append(Line(names.labels.get(series, series), look, value, mean, low, high))
     return Lines(
-        f"Final regret by {_symbol(item.setting)} in {view}",
-        _symbol(item.setting),
+        f"Final regret by {symbol(item.setting)} in {view}",
+        symbol(item.setting),
         "final regret",
         tuple(lines),
         x_scale=x or item.scale(),
@@ -433,7 +416,7 @@ def sweep(
     )
 
 
-def _symbol(setting: str) -> str:
+def symbol(setting: str) -> str:
     """What a setting is called on an axis: its symbol, where it has one."""
     name = setting.rpartition(".")[2]
     return SYMBOLS.get(name, name)
@@ -553,8 +536,8 @@ def heat(study: Study, panel: Panel, names: Names, *, settings: Sequence[str] | 
     )
     return Grid(
         f"Final regret in {panel.title}",
-        _symbol(across),
-        _symbol(down),
+        symbol(across),
+        symbol(down),
         tuple(f"{value:g}" for value in table.columns),
         tuple(f"{value:g}" for value in table.index),
         values,

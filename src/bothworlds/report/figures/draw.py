@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bothworlds.report.charts.palette import ink_on
-from bothworlds.report.figures.contents import Grid, Line, Lines, Rows, Stack, short_labels
+from bothworlds.report.charts.rows import short_labels
+from bothworlds.report.figures.contents import Grid, Line, Lines, Rows, Stack
 from bothworlds.report.figures.style import (
     HEAT,
     INK,

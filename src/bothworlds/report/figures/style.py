@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.charts.palette import COLORS, DASHES, MARKERS, ratio_colors
+from bothworlds.report.charts.palette import COLORS, DASHES, MARKERS, SHADES, ratio_colors
 from bothworlds.report.figures.contents import Look, log_ticks
 
 INK, MUTED, GRID = "#111111", "#555555", "#E6E6E6"
@@ -33,7 +33,7 @@ _SHAPES = {
     "triangle-right": ">",
     "triangle-left": "<",
 }
-SHADES = LinearSegmentedColormap.from_list("swept", ["#9CC3E6", "#3F7FBF", "#1B4A8A", "#0B1D3F"])
+SWEPT = LinearSegmentedColormap.from_list("swept", SHADES)
 HEAT = LinearSegmentedColormap.from_list("heat", [*ratio_colors()])
 PART_COLORS = ("#1558C0", "#7FB2E5", "#00A36E", "#BF8B00", "#B23A10", "#A84E90", "#555555", "#C9C9C9")
 
@@ -110,7 +110,7 @@ def settings(font: str) -> Any:
 
 def color_of(look: Look) -> str:
     """The color of a line."""
-    return COLORS[look.number % len(COLORS)] if look.shade is None else to_hex(SHADES(look.shade))
+    return COLORS[look.number % len(COLORS)] if look.shade is None else to_hex(SWEPT(look.shade))
 
 
 def marker_of(look: Look) -> str:
