@@ -14,13 +14,14 @@ from rich.console import RenderableType
 
 from bothworlds import _check, environments, policies
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds._words import counted
+from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.report.folder import (
     Results,
     Runs,
     read_probabilities,
     read_results,
+    results_of,
     resume_command,
     write_files,
 )
@@ -67,6 +68,11 @@ class Study:
         """
         folder = Path(path)
         return cls(folder, read_results(folder))
+
+    @classmethod
+    def of(cls, run: Run) -> Study:
+        """A run of :func:`simulate` as a study of one world, in memory; :meth:`Run.study` is the same."""
+        return cls(Path("run"), results_of(run))
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -232,19 +238,15 @@ class Study:
         Without rows where the study did not record it.
         """
         self.runs(cell)
+        if cell in self._results.distributions:
+            return _long(*self._results.distributions[cell])
         files = self._results.files.items()
         path = next((path for job, path in files if job.cell == cell and job.first == 0), None)
         rounds: IntArray = np.empty(0, dtype=np.int64)
         p: FloatArray = np.empty((0, 0))
         if path is not None:
             rounds, p = read_probabilities(path, cell)
-        return pd.DataFrame(
-            {
-                "round": np.repeat(rounds, p.shape[1]),
-                "arm": np.tile(np.arange(p.shape[1]), rounds.size),
-                "probability": p.ravel(),
-            }
-        )
+        return _long(rounds, p)
 
     def table(self, name: str = "summary", *, format: str = "text") -> str:
         """A table as a string.
@@ -374,6 +376,10 @@ class Study:
             raise InvalidArgumentError("cell", number, f"in 0..{last}", fix="study.cells lists them")
         return number
 
+    def _repr_html_(self) -> str:
+        card = text_table(self, "scorecard")
+        return html_table(card.header, card.rows, [card.title, *card.notes])
+
     def __repr__(self) -> str:
         manifest = self.manifest
         share = "complete" if self.complete else f"not complete: {self.status}"
@@ -382,3 +388,14 @@ class Study:
             f"{counted(len(manifest['environments']), 'environment')}, "
             f"{counted(manifest['replications'], 'replication')}, {share})"
         )
+
+
+def _long(rounds: IntArray, p: FloatArray) -> pd.DataFrame:
+    """Distributions, rounds × arms, as round, arm, probability."""
+    return pd.DataFrame(
+        {
+            "round": np.repeat(rounds, p.shape[1]),
+            "arm": np.tile(np.arange(p.shape[1]), rounds.size),
+            "probability": p.ravel(),
+        }
+    )

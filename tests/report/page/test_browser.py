@@ -142,11 +142,13 @@ def test_under_its_own_law_a_curve_is_level(page):
 
 
 def test_names_at_line_ends_where_there_is_room_and_the_same_scale(page):
-    assert page.locator("#curves .mark-text.role-mark text").count() == 0  # four charts beside each other have none
+    assert (
+        page.locator("#curves .mark-text.role-mark text").count() == 0
+    )  # four charts beside each other have none
     page.select_option("#world", "1")
     settle(page)
     names = page.locator("#curves .mark-text.role-mark text")
-    assert "UCB1" in names.all_inner_texts()
+    assert "UCB1" in names.all_text_contents()
     places = sorted(box["y"] for box in (name.bounding_box() for name in names.all()))
     assert all(low + 12 <= high for low, high in pairwise(places))
     page.select_option("#world", "all")

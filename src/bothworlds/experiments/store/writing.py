@@ -235,14 +235,6 @@ def make_manifest(
     """The manifest of a study; the cut into chunks and the runs of one that exists are kept."""
     policies = [entry.build() for entry in experiment.policies]
     worlds = [entry.build() for entry in experiment.environments]
-    facts: list[dict[str, Any]] = [
-        {
-            "n_arms": int(world.n_arms),
-            "gaps": None if world.gaps is None else [float(gap) for gap in world.gaps],
-            "optimal": None if world.optimal_arms is None else [int(arm) for arm in world.optimal_arms],
-        }
-        for world in worlds
-    ]
     return {
         "format": FORMAT,
         "version": provenance.identity()["bothworlds"],
@@ -268,15 +260,24 @@ def make_manifest(
         "cells": [
             {"cell": cell.number, "policy": cell.policy, "environment": cell.environment}
             | {"horizon": cell.horizon}
-            | facts[cell.environment]
-            | {
-                "corruption": _finite(worlds[cell.environment].corruption(cell.horizon)),
-                "spread": _finite(worlds[cell.environment].spread(cell.horizon)),
-            }
+            | cell_facts(worlds[cell.environment], cell.horizon)
             for cell in experiment.cells()
         ],
-        "chunks": existing["chunks"] if existing else _cut(experiment, [fact["n_arms"] for fact in facts]),
+        "chunks": existing["chunks"]
+        if existing
+        else _cut(experiment, [int(world.n_arms) for world in worlds]),
         "runs": existing["runs"] if existing else [],
+    }
+
+
+def cell_facts(world: Any, horizon: int) -> dict[str, Any]:
+    """What theory and reports need to know of a world that is played for so many rounds."""
+    return {
+        "n_arms": int(world.n_arms),
+        "gaps": None if world.gaps is None else [float(gap) for gap in world.gaps],
+        "optimal": None if world.optimal_arms is None else [int(arm) for arm in world.optimal_arms],
+        "corruption": _finite(world.corruption(horizon)),
+        "spread": _finite(world.spread(horizon)),
     }
 
 

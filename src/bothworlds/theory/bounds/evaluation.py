@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
+from bothworlds._words import html_table
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, require_policy
 from bothworlds.theory.bounds import others, paper  # noqa: F401 - they register what they state
@@ -127,6 +128,15 @@ class Bounds:
         if not math.isnan(better):
             lines.append(f"self-bounding below adversarial from T = {_horizon(better)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (bound.name, term.name, term.formula, f"{term.value:,.1f}", bound.source)
+            for bound in self.all
+            for term in bound.terms
+        ]
+        totals = [f"{bound.label}: {bound.value:,.1f}" for bound in self.all]
+        return html_table(("bound", "term", "formula", "value", "source"), rows, [repr(self.policy), *totals])
 
     def __repr__(self) -> str:
         parts = [f"{bound.name}={bound.value:.4g}{'' if bound.explicit else ' O(·)'}" for bound in self.all]
