@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bothworlds.report.decomposition import Decomposition
+
 TEXT_TABLES = tuple(TITLES)
 ALL_TABLES = (*TEXT_TABLES, "final", "curves")
 ENDINGS = {"csv": "csv", "tex": "latex", "md": "markdown"}
@@ -232,6 +234,40 @@ class Study:
             tell_horizon=manifest["tell_horizon"],
         )
 
+    def decompose(
+        self,
+        policy: str,
+        *,
+        world: str | int | None = None,
+        replications: int | None = None,
+        progress: bool = True,
+    ) -> Decomposition:
+        """The paper's decomposition of a policy's regret in a world: every term, over replications.
+
+        Replications are played again, to the bit, and taken apart as the proof does; the terms are summed up
+        to each round, with the mean and its 95% band, beside the lines of the appendix's table where a
+        theorem covers the policy. ``plot("decomposition", policy=…)`` draws it.
+
+        Parameters
+        ----------
+        policy:
+            The label of one that plays an FTRL minimizer.
+        world:
+            As of :meth:`plot`; by default the first whose optimal arms are known.
+        replications:
+            How many, from the first on; all, without it.
+        progress:
+            Whether a terminal shows how far it is.
+        """
+        from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
+        from bothworlds.report.figures.contents import choose_worlds  # noqa: PLC0415
+
+        found = choose_worlds(self, world)
+        cells = self.manifest["cells"]
+        known = [panel for panel in found if cells[next(iter(panel.cells.values()))]["optimal"]]
+        panel = (known or found)[0]
+        return decompose(self, panel, policy=policy, replications=replications, progress=progress)
+
     def probabilities(self, cell: int) -> pd.DataFrame:
         """The distribution over arms after each checkpoint of replication 0: round, arm, probability.
 
@@ -300,7 +336,8 @@ class Study:
             the 5% to 95% quantiles; ``bounds``: draw those of theory), ``"final"`` regret by policy (``x``),
             ``"survival"``, P(final regret > x) (``x``, ``y``), ``"pairs"`` against a ``reference``,
             ``"sweep"`` over a ``setting`` (``x``, ``y``), ``"heat"`` over two ``settings``,
-            ``"probabilities"`` of a ``policy``'s arms (``x``), ``"scores"``, ``"timing"`` (``x``).
+            ``"probabilities"`` of a ``policy``'s arms (``x``), ``"decomposition"`` of a ``policy``'s regret
+            (``x``, ``y``, ``bounds``, ``replications``), ``"scores"``, ``"timing"`` (``x``).
         world:
             Its title, the label of its environment, or its number from 1; without it, a panel for each.
         policies:
