@@ -127,7 +127,9 @@ class Study:
     def summary(self) -> pd.DataFrame:
         """Final regret of every cell: mean with its band, quantiles, worst replication, spread.
 
-        ``ended`` counts the replications whose log ended before the horizon.
+        ``ended`` counts the replications whose log ended before the horizon. ``lower_bound`` is what no
+        policy can beat in the long run, where losses are iid with a known law, and ``within`` how many times
+        that the mean is; see :func:`bothworlds.theory.lower_bound`.
         """
         return self._frame("summary", lambda: frames.summary(self._results, self.cells, self.curves))
 

@@ -13,6 +13,7 @@ from bothworlds.errors import BothworldsError
 from bothworlds.report.charts.palette import PAGE_LOOK
 from bothworlds.report.charts.rows import evenly
 from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.numbers.lower import built_worlds, known_means
 from bothworlds.report.page import Section
 from bothworlds.report.study import Study
 from bothworlds.theory import account_run, bound_curve, where_did_the_regret_go
@@ -31,9 +32,10 @@ def bounds(study: Study) -> pd.DataFrame | None:
     theorem, have none.
     """
     manifest = study.manifest
+    means = [known_means(world) for world in built_worlds(manifest)]
     rows: list[dict[str, Any]] = []
     for cell in manifest["cells"]:
-        world = manifest["environments"][cell["environment"]]
+        world, known = manifest["environments"][cell["environment"]], means[cell["environment"]]
         if world["kind"] == "delayed":
             continue  # no theorem here is about feedback that comes late
         try:
@@ -42,7 +44,8 @@ def bounds(study: Study) -> pd.DataFrame | None:
                 policy,
                 n_arms=cell["n_arms"],
                 rounds=_rounds(cell["horizon"], cell["n_arms"]),
-                gaps=cell["gaps"],
+                gaps=cell["gaps"] if known is None else None,
+                means=known,
                 corruption=cell["corruption"] or 0.0,
                 spread=cell["spread"],
                 horizon=cell["horizon"],

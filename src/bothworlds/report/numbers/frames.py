@@ -11,6 +11,7 @@ import pandas as pd
 
 from bothworlds._jit import FloatArray
 from bothworlds.report.folder import Results, Runs
+from bothworlds.report.numbers.lower import asymptotic_bounds
 from bothworlds.report.numbers.statistics import (
     UNKNOWN_GROWTH,
     Growth,
@@ -133,7 +134,8 @@ def curves(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """The last row of every curve, with the worst replication, the spread, and what ended early."""
+    """The last row of every curve, with the worst replication, the spread, what ended early, lower bounds."""
+    lower = asymptotic_bounds(results.manifest)
     last = curves.drop_duplicates("cell", keep="last").set_index("cell").to_dict("index")
     rows = []
     for key, runs in _present(results, cells):
@@ -147,8 +149,11 @@ def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.D
                 "sd": float(np.std(regret, ddof=1)) if regret.size > 1 else np.nan,
                 "replications": regret.size,
                 "ended": ended,
+                "lower_bound": lower.get(key["cell"], np.nan),
             }
         )
+        possible = rows[-1]["lower_bound"]
+        rows[-1]["within"] = rows[-1]["mean"] / possible if possible > 0.0 else np.nan
     return _with_swept(pd.DataFrame(rows).astype({"worst_replication": "Int64"}), cells)
 
 
