@@ -100,8 +100,8 @@ def check(file: File) -> None:
             table.add_row(label, f"{horizon:,}", str(len(here)))
     out.print(table)
     many = f"{counted(len(cells), 'cell')} × {counted(experiment.replications, 'replication')}"
-    n_arms = [entry.build().n_arms for entry in experiment.environments]
-    seconds = sum(nominal_costs(experiment, n_arms)) * experiment.replications
+    worlds = [entry.build() for entry in experiment.environments]
+    seconds = sum(nominal_costs(experiment, worlds)) * experiment.replications
     _say(f"{experiment.title}: {many}, about {duration(seconds)} of one processor core")
 
 

@@ -169,11 +169,11 @@ class _Run:
         self.missing, self.waiting = missing, deque(missing)
         self.under_way: dict[Future[bytes], int] = {}
         self.deaths: Counter[int] = Counter()
-        n_arms = [world["n_arms"] for world in store.manifest["environments"]]
-        self.forecast = Forecast(nominal_costs(experiment, n_arms), [cell.policy for cell in self.cells])
+        worlds = [entry.build() for entry in experiment.environments]
+        self.forecast = Forecast(nominal_costs(experiment, worlds), [cell.policy for cell in self.cells])
         for info in store.done.values():
             self.forecast.learn(info, now=False)
-        self.began = self.next_look = time.monotonic()
+        self.began = self.playing_since = self.next_look = time.monotonic()
 
     def run(self) -> Summary:
         """Everything, with a record of it in the manifest."""
@@ -189,6 +189,7 @@ class _Run:
                 say, step = self.display.say, self.display.step
                 precompile(self.experiment, wanted, self.workers.jobs, say, step=step)
                 self.display.restart()
+                self.playing_since = time.monotonic()
             self.play()
         except BaseException as error:
             self.workers.stop()
@@ -199,7 +200,8 @@ class _Run:
                 self.display.say(f"interrupted: {self.how_to_resume()}")
             raise
         summary = self.finish()
-        self.display.say(f"{counted(summary.chunks_run, 'chunk')} played in {clock(summary.seconds)}")
+        played = time.monotonic() - self.playing_since
+        self.display.say(f"{counted(summary.chunks_run, 'chunk')} played in {clock(played)}")
         return summary
 
     def play(self) -> None:
@@ -308,14 +310,13 @@ class _Run:
         if began < self.next_look:
             return
         left = [batch for n in (*self.waiting, *self.under_way.values()) for batch in self.store.plan[n]]
-        total = self.forecast.seconds(batch for number in self.missing for batch in self.store.plan[number])
-        share = max(0.0, 1.0 - self.forecast.seconds(left) / total)  # rounding may say -0%
+        done, planned = len(self.store.done), len(self.store.plan)
         note = "kernels compile the first time"  # until a chunk is done
         if self.forecast.worked:
             seconds = self.forecast.time_left(left, self.display.elapsed, self.workers.jobs or 1)
             note = f"about {clock(seconds)} left"
-        chunks = f"{len(self.store.done)} of {counted(len(self.store.plan), 'chunk')}"
-        self.display.show(share, chunks, note)
+        now = f", {self.where(min(self.under_way.values()))}" if self.under_way else ""
+        self.display.show(done / planned, f"{done} of {counted(planned, 'chunk')}{now}", note)
         taken = time.monotonic() - began
         self.next_look = began + max(TICK, 20 * taken)  # of many cells it takes time to tell
 
@@ -323,13 +324,17 @@ class _Run:
         """A chunk, for people."""
         batches = self.store.plan[number]
         cell = self.cells[batches[0].cell]
-        policy = self.experiment.policies[cell.policy].label
-        environment = self.experiment.environments[cell.environment].label
         more = f" and {counted(len(batches) - 1, 'more cell')}" if len(batches) > 1 else ""
         return (
-            f"{number} ({policy} in {environment}, {counted(cell.horizon, 'round')}, "
+            f"{number} ({self.where(number)}, {counted(cell.horizon, 'round')}, "
             f"replications {batches[0].first} to {batches[0].stop - 1}{more})"
         )
+
+    def where(self, number: int) -> str:
+        """The first cell of a chunk: which policy, in which environment."""
+        cell = self.cells[self.store.plan[number][0].cell]
+        policy, environment = self.experiment.policies[cell.policy], self.experiment.environments
+        return f"{policy.label} in {environment[cell.environment].label}"
 
     def how_to_resume(self) -> str:
         """What to do after an interruption."""

@@ -21,8 +21,16 @@ class Findings:
     sentences: tuple[str, ...]
 
 
-def findings(scores: pd.DataFrame, ranking: pd.DataFrame, pairs: pd.DataFrame) -> Findings:
-    """What the scorecard says, at the largest horizon of each world."""
+def findings(scores: pd.DataFrame, ranking: pd.DataFrame, pairs: pd.DataFrame, unplayed: int = 0) -> Findings:
+    """What the scorecard says, at the largest horizon of each world.
+
+    Nobody is called best while there are ``unplayed`` cells: the missing worlds may be the bad ones.
+    """
+    if unplayed:
+        what = f"{counted(unplayed, 'cell')} {'is' if unplayed == 1 else 'are'} not played to the end"
+        return Findings(
+            None, None, (f"No policy is called best before all have played every world: {what}.",)
+        )
     ranked = ranking[ranking["environments"] == ranking["environments"].max()]  # the others lack worlds
     if ranked.empty:
         return Findings(
