@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bothworlds._progress import Progress
 from bothworlds._words import clock, counted, some_are
@@ -22,9 +22,31 @@ from bothworlds.experiments.plan import Forecast, nominal_costs
 from bothworlds.experiments.run.precompile import precompile
 from bothworlds.experiments.run.workers import Workers, make_task, make_workers
 from bothworlds.experiments.store import StoreWriter, provenance
+from bothworlds.experiments.store.chunk import final_regret
 
 FEW = 3  # chunks that are named one by one
 TICK = 0.5  # seconds between two looks at the clock
+
+
+class FinishedBatch(NamedTuple):
+    """Replications first … stop−1 of a cell: who played where, mean final regret, seconds in kernels."""
+
+    policy: str
+    environment: str
+    horizon: int
+    first: int
+    stop: int
+    regret: float
+    seconds: float
+
+
+class FinishedChunk(NamedTuple):
+    """What ``on_chunk`` is told: the number of a chunk, how many are done and planned, what is in it."""
+
+    number: int
+    done: int
+    planned: int
+    batches: tuple[FinishedBatch, ...]
 
 
 @dataclass(frozen=True)
@@ -52,6 +74,7 @@ def run_study(
     executor: Executor | str | None = None,
     command: Sequence[str] | None = None,
     progress: bool = True,
+    on_chunk: Callable[[FinishedChunk], None] | None = None,
 ) -> Summary:
     """Play a study into a folder; if the folder holds a part of it, play only what is missing.
 
@@ -74,6 +97,9 @@ def run_study(
         What to remember as the command of this run; by default ``sys.argv``.
     progress:
         Whether to say on stderr how far it is.
+    on_chunk:
+        Called in this thread whenever a chunk has been played and saved, with a :class:`FinishedChunk`: to
+        log it elsewhere, say. What it raises ends the run; the same command goes on from there.
 
     Returns
     -------
@@ -123,7 +149,7 @@ def run_study(
                 return Summary(store.path, len(store.plan), 0, 0, 0.0, 0.0)
             workers = make_workers(executor, jobs, [entry.build() for entry in experiment.environments])
             try:
-                run = _Run(experiment, store, workers, display, missing)
+                run = _Run(experiment, store, workers, display, missing, on_chunk)
                 run.record = provenance.run_record(
                     command, workers.jobs, workers.name, len(store.done), len(store.set_aside)
                 )
@@ -163,9 +189,10 @@ class _Run:
         workers: Workers,
         display: Progress,
         missing: list[int],
+        on_chunk: Callable[[FinishedChunk], None] | None = None,
     ) -> None:
         self.experiment, self.store, self.workers, self.display = experiment, store, workers, display
-        self.cells = experiment.cells()
+        self.cells, self.on_chunk = experiment.cells(), on_chunk
         self.missing, self.waiting = missing, deque(missing)
         self.under_way: dict[Future[bytes], int] = {}
         self.deaths: Counter[int] = Counter()
@@ -247,7 +274,22 @@ class _Run:
         self.save(lambda: self.store.write_chunk(number, content))
         del self.under_way[future]
         self.forecast.learn(self.store.done[number], now=True)
+        if self.on_chunk is not None:
+            self.on_chunk(self.finished(number, content))
         return True
+
+    def finished(self, number: int, content: bytes) -> FinishedChunk:
+        """What there is to tell of a chunk."""
+        told = []
+        for batch, seconds in self.store.done[number].batches:
+            cell = self.cells[batch.cell]
+            policy = self.experiment.policies[cell.policy].label
+            environment = self.experiment.environments[cell.environment].label
+            regret = final_regret(content, batch.cell, cell.horizon)
+            told.append(
+                FinishedBatch(policy, environment, cell.horizon, batch.first, batch.stop, regret, seconds)
+            )
+        return FinishedChunk(number, len(self.store.done), len(self.store.plan), tuple(told))
 
     def save(self, write: Callable[[], None]) -> None:
         """Write; a disk that is full is an error of ours."""
