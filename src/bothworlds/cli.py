@@ -23,6 +23,7 @@ from bothworlds.errors import BothworldsError, InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bothworlds.experiments.experiment import Experiment
     from bothworlds.report.study import Study
 
 app = typer.Typer(
@@ -38,6 +39,14 @@ out = Console()
 err = Console(stderr=True)
 
 File = Annotated[Path, typer.Argument(help="The experiment file (TOML).", show_default=False)]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Replace a setting of the file: policy.0.beta=0.4; may be repeated."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="In place of the seed of the file.")]
+Replications = Annotated[
+    int | None, typer.Option("--replications", help="In place of the replications of the file.")
+]
 Figures = Annotated[
     bool, typer.Option("--figures", help="Also write every chart as SVG, PDF and PNG, for a paper.")
 ]
@@ -85,12 +94,13 @@ def new(
 
 
 @app.command()
-def check(file: File) -> None:
+def check(
+    file: File, settings: Overrides = None, seed: Seed = None, replications: Replications = None
+) -> None:
     """Read an experiment file, report every mistake, and say what it would run."""
     from bothworlds.experiments.plan import nominal_costs  # noqa: PLC0415
-    from bothworlds.experiments.spec import read  # noqa: PLC0415
 
-    experiment = read(file)
+    experiment = _read(file, settings, seed, replications)
     cells = experiment.cells()
     table = Table("environment", "horizon", "policies", box=None, header_style="bold")
     for environment in range(len(experiment.environments)):
@@ -100,8 +110,8 @@ def check(file: File) -> None:
             table.add_row(label, f"{horizon:,}", str(len(here)))
     out.print(table)
     many = f"{counted(len(cells), 'cell')} × {counted(experiment.replications, 'replication')}"
-    n_arms = [entry.build().n_arms for entry in experiment.environments]
-    seconds = sum(nominal_costs(experiment, n_arms)) * experiment.replications
+    worlds = [entry.build() for entry in experiment.environments]
+    seconds = sum(nominal_costs(experiment, worlds)) * experiment.replications
     _say(f"{experiment.title}: {many}, about {duration(seconds)} of one processor core")
 
 
@@ -118,6 +128,9 @@ def run(
     cluster: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler, such as tcp://host:8786.")
     ] = None,
+    settings: Overrides = None,
+    seed: Seed = None,
+    replications: Replications = None,
     report: Annotated[bool, typer.Option(help="Write tables and the report at the end.")] = True,
     figures: Figures = False,
     account: Taken = False,
@@ -128,7 +141,6 @@ def run(
     bits.
     """
     from bothworlds.experiments.run import run_study  # noqa: PLC0415
-    from bothworlds.experiments.spec import read  # noqa: PLC0415
 
     if jobs is not None and cluster is not None:
         raise InvalidArgumentError(
@@ -144,11 +156,34 @@ def run(
             "the address of a dask scheduler such as tcp://host:8786",
             fix="`dask scheduler` prints it, and without --cluster the study is run on this machine",
         )
-    experiment = read(file)
+    experiment = _read(file, settings, seed, replications)
     folder = folder or Path(file.stem)
     command = ["bothworlds", *sys.argv[1:]]
     run_study(experiment, folder, jobs=jobs, executor=cluster, command=command)
     _show(folder, report, figures, account)
+
+
+def _read(file: Path, settings: list[str] | None, seed: int | None, replications: int | None) -> Experiment:
+    from bothworlds.experiments.spec import read  # noqa: PLC0415
+    from bothworlds.experiments.spec.overrides import parse_setting  # noqa: PLC0415
+
+    overrides = dict(map(parse_setting, settings or ()))
+    overrides |= {} if seed is None else {"seed": seed}
+    overrides |= {} if replications is None else {"replications": replications}
+    return read(file, overrides=overrides)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study.")],
+    second: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of another one.")],
+) -> None:
+    """Compare two studies: the same policies in the same worlds, before and after a change."""
+    from bothworlds.report.comparison import comparison_table  # noqa: PLC0415
+    from bothworlds.report.study import Study  # noqa: PLC0415
+    from bothworlds.report.text.formats import as_rich  # noqa: PLC0415
+
+    out.print(as_rich(comparison_table(Study.load(first), Study.load(second))))
 
 
 @app.command("report")
@@ -223,13 +258,16 @@ def figures_command(
     names: Annotated[str, typer.Option(help="Where lines are named: auto, ends, legend, none.")] = "auto",
     x: Annotated[str | None, typer.Option(help="linear or log.")] = None,
     y: Annotated[str | None, typer.Option(help="linear, log, per-log (R/log t), per-root (R/√(Kt)).")] = None,
+    replications: Annotated[
+        int | None, typer.Option(min=1, help="Of a decomposition, which plays them again; all, without it.")
+    ] = None,
     bounds: Annotated[bool, typer.Option("--bounds", help="Draw bounds of theory beside regret.")] = False,
     equal: Annotated[bool, typer.Option("--equal", help="The same limits for panels of a kind.")] = False,
     titles: Annotated[bool, typer.Option("--titles", help="Name the world above each panel.")] = False,
 ) -> None:
     """Draw figures for a paper: panels in one figure, at the width of a column, without titles.
 
-    Prints what each panel shows, for the caption.
+    Prints what each panel shows, for the caption; beside a decomposition stands its LaTeX table.
     """
     from bothworlds.report.figures.figure import draw_figures, write_figures  # noqa: PLC0415
     from bothworlds.report.study import Study  # noqa: PLC0415
@@ -243,7 +281,7 @@ def figures_command(
         _say(f"Figures: {written[0].parent}, {counted(len(written), 'file')}")
         return
     chosen = {"policies": policy, "label": label, "color": color}
-    options = {"x": x, "y": y, "bounds": bounds or None}
+    options = {"x": x, "y": y, "bounds": bounds or None, "replications": replications}
     files, caption = draw_figures(
         study,
         panel,

@@ -55,6 +55,15 @@ def test_one_bound_of_each_kind_under_its_own_name(study):
     assert "bounds of theory" in page(study, bounds=found)
 
 
+def test_how_far_from_optimal(study):
+    table = study.summary.set_index("cell")
+    optimal = bw.theory.lower_bound(bw.environments.Bernoulli(n_arms=3, gap=0.25), horizon=50)
+    assert table["lower_bound"][0] == pytest.approx(optimal.asymptotic)
+    assert table["within"][0] == pytest.approx(table["mean"][0] / optimal.asymptotic)
+    assert table["within"][4:].isna().all()  # a world that switches has no such bound
+    assert "within × of optimal" in study.table("summary")
+
+
 def test_no_bound_is_claimed_for_late_feedback(tmp_path):
     late = 'kind = "delayed"\nmean = 3\nbase = { kind = "bernoulli", n_arms = 3, gap = 0.25 }\n'
     text = FILE[: FILE.index("[[environment]]")] + "[[environment]]\n" + late

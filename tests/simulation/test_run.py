@@ -7,6 +7,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
+from interpreting import plain_python  # noqa: F401 - a fixture
 
 WORLD = en.Bernoulli(n_arms=3, gap=0.5)
 
@@ -110,6 +111,7 @@ def test_in_a_notebook():
     assert "<table>" in RUN.study()._repr_html_()
 
 
+@pytest.mark.usefixtures("plain_python")
 def test_a_run_of_some_replications_is_played_again_to_the_bit():
     """Number 9 of a series, of a policy that was not told the horizon, with its distributions."""
     how = {"horizon": 60, "seed": 3, "tell_horizon": False}

@@ -16,6 +16,7 @@ from bothworlds import _check, environments, policies
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
+from bothworlds.report.comparison import compare
 from bothworlds.report.folder import (
     Results,
     Runs,
@@ -140,7 +141,9 @@ class Study:
     def summary(self) -> pd.DataFrame:
         """Final regret of every cell: mean with its band, quantiles, worst replication, spread.
 
-        ``ended`` counts the replications whose log ended before the horizon.
+        ``ended`` counts the replications whose log ended before the horizon. ``lower_bound`` is what no
+        policy can beat in the long run, where losses are iid with a known law, and ``within`` how many times
+        that the mean is; see :func:`bothworlds.theory.lower_bound`.
         """
         return self._frame("summary", lambda: frames.summary(self._results, self.cells, self.curves))
 
@@ -192,6 +195,35 @@ class Study:
     def timing(self) -> pd.DataFrame:
         """Seconds in kernels, and nanoseconds per round. Depends on the machine."""
         return self._frame("timing", lambda: frames.timing(self._results, self.cells))
+
+    def compare(self, other: Study) -> pd.DataFrame:
+        """The final regret of another study against that of this one, cell by cell.
+
+        Cells are the same if the labels of policy and environment, and the horizon, are. Where both studies
+        have the same seed and the same world, replications share their random numbers: the difference
+        (other − this) is taken replication by replication (``paired``), with the 95% bootstrap band of its
+        mean. Elsewhere the band is that of two independent samples (Welch). A difference is 0 to the bit
+        where nothing has changed.
+
+        Parameters
+        ----------
+        other:
+            A study, complete or not.
+
+        Returns
+        -------
+        DataFrame
+            ``environment``, ``horizon``, ``policy``, ``mean_a`` (this), ``mean_b`` (other), ``difference``,
+            ``low``, ``high``, ``paired``.
+
+        Raises
+        ------
+        StoreError
+            If no cell is in both.
+        """
+        if not isinstance(other, Study):
+            raise InvalidArgumentError("other", other, "a Study", fix="Study.load(folder) gives one")
+        return compare(self, other)
 
     def runs(self, cell: int) -> Runs:
         """All replications of a cell: rounds, and regret as replications × checkpoints."""

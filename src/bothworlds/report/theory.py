@@ -13,6 +13,7 @@ from bothworlds.errors import BothworldsError
 from bothworlds.report.charts.palette import PAGE_LOOK
 from bothworlds.report.charts.rows import evenly
 from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.numbers.lower import built_worlds, known_means
 from bothworlds.report.page import Section
 from bothworlds.report.study import Study
 from bothworlds.theory import account_run, bound_curve, where_did_the_regret_go
@@ -37,9 +38,10 @@ def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame 
     """
     manifest = study.manifest
     wanted = None if cells is None else set(cells)
+    means = [known_means(world) for world in built_worlds(manifest)]
     rows: list[dict[str, Any]] = []
     for cell in manifest["cells"]:
-        world = manifest["environments"][cell["environment"]]
+        world, known = manifest["environments"][cell["environment"]], means[cell["environment"]]
         if world["kind"] == "delayed" or (wanted is not None and cell["cell"] not in wanted):
             continue  # no theorem here is about feedback that comes late
         try:
@@ -48,7 +50,8 @@ def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame 
                 policy,
                 n_arms=cell["n_arms"],
                 rounds=_rounds(cell["horizon"], cell["n_arms"]),
-                gaps=cell["gaps"],
+                gaps=cell["gaps"] if known is None else None,
+                means=known,
                 corruption=cell["corruption"] or 0.0,
                 spread=cell["spread"],
                 horizon=cell["horizon"],

@@ -157,8 +157,16 @@ def test_lines_where_nobody_sees_a_bar(tmp_path, monkeypatch, capsys):
     assert first == f"16 to play on 1 thread, into {tmp_path / 'out'}"
     assert re.fullmatch(r"16 chunks played in \d+:\d\d", last)
     assert lines
-    pattern = r" {0,2}(\d+)%  (\d+) of 16 chunks, \d+:\d\d so far, (?:about \d+:\d\d left|kernels .*)"
-    counts = [int(re.fullmatch(pattern, line)[2]) for line in lines]
+    where = r"(?:, (?:TsallisINF|UCB1) in Bernoulli K=[34] Δ=0.2)?"  # what is being played
+    pattern = (
+        rf" {{0,2}}(\d+)%  (\d+) of 16 chunks{where}, \d+:\d\d so far, (?:about \d+:\d\d left|kernels .*)"
+    )
+    found = [re.fullmatch(pattern, line) for line in lines]
+    counts = [int(match[2]) for match in found]
+    assert [int(match[1]) for match in found] == [
+        round(100 * count / 16) for count in counts
+    ]  # of chunks, too
+    assert any(" in Bernoulli" in line for line in lines)
     assert counts == sorted(counts)
     assert counts[-1] > 0
     assert lines[-1].endswith("left")

@@ -132,6 +132,8 @@ def test_a_partial_study_says_so(tmp_path):
     study = Study.load(write_store(tmp_path / "out", replications=4, checkpoints=20, missing={0, 1, 4, 5}))
     told = " ".join(parse(page(study)).text)
     assert f"not complete. The store has {study.status}; 7 of 40 cells are without a result yet." in told
+    assert "is best overall" not in told
+    assert "Scores after" in told  # what is there is shown
 
 
 def test_a_world_without_results_is_not_among_those_drawn_at_first(tmp_path):

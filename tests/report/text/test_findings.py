@@ -55,6 +55,11 @@ def test_the_findings_in_words():
     empty = findings(scores[:0], ranking[:0], pairs[:0], tails[:0])
     assert empty.best is None
     assert re.search("no ranking", empty.sentences[0])
+    early = findings(scores, ranking, pairs, tails, unplayed=3)
+    assert (early.best, early.safest) == (None, None)
+    assert early.sentences == (
+        "No policy is called best before all have played every world: 3 cells are not played to the end.",
+    )
 
 
 def test_another_policy_may_have_the_best_worst_case():

@@ -263,9 +263,7 @@ def make_manifest(
             | cell_facts(worlds[cell.environment], cell.horizon)
             for cell in experiment.cells()
         ],
-        "chunks": existing["chunks"]
-        if existing
-        else _cut(experiment, [int(world.n_arms) for world in worlds]),
+        "chunks": existing["chunks"] if existing else _cut(experiment, worlds),
         "runs": existing["runs"] if existing else [],
     }
 
@@ -289,6 +287,6 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _cut(experiment: Experiment, n_arms: list[int]) -> list[list[list[int]]]:
-    costs = nominal_costs(experiment, n_arms)
+def _cut(experiment: Experiment, worlds: list[Any]) -> list[list[list[int]]]:
+    costs = nominal_costs(experiment, worlds)
     return [[list(batch) for batch in batches] for batches in cut_into_chunks(costs, experiment.replications)]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds._words import did_you_mean
+from bothworlds._words import counted, did_you_mean
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.spec.labels import SYMBOLS, fill_template
 from bothworlds.report.charts import rows as chart_rows
@@ -74,6 +74,8 @@ class Lines:
     steps: bool = False
     zero: bool = True
     title: str = ""
+    table: str = ""
+    """The same numbers as a LaTeX table, where that is asked for with the figure."""
 
 
 @dataclass(frozen=True)
@@ -317,11 +319,64 @@ def _bounds(study: Study, panel: Panel, names: Names, y: str, n_arms: int) -> li
             nothing = np.full(values.size, np.nan)
             text = f"{label}: {name.partition(':')[0]}"  # adversarial or self-bounding; the source is long
             lines.append(Line(text, names.looks[policy], rounds[kept], values, nothing, nothing, bound=True))
-    return lines
+    return [*lines, *_lower_bound(study, panel, y, n_arms)]
+
+
+def _lower_bound(study: Study, panel: Panel, y: str, n_arms: int) -> list[Line]:
+    """What no policy can beat in the long run, constant·log t, where losses are iid with a known law."""
+    ends = study.summary.set_index("cell")["lower_bound"]
+    found = [ends[cell] for cell in panel.cells.values() if cell in ends.index and ends[cell] > 0.0]
+    if not found or panel.horizon < 2:
+        return []
+    rounds = np.geomspace(2.0, panel.horizon, 40)
+    unit, _ = regret_unit_of(y, rounds, n_arms)
+    values = float(found[0]) * np.log(rounds) / math.log(panel.horizon) / unit
+    nothing = np.full(rounds.size, np.nan)
+    return [Line("lower bound", Look(6), rounds, values, nothing, nothing, bound=True)]
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
     return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
+
+
+def decomposition(
+    study: Study,
+    panel: Panel,
+    names: Names,
+    *,
+    policy: str | None = None,
+    x: Scale = "log",
+    y: Scale = "linear",
+    bounds: bool = False,
+    replications: int | None = None,
+) -> Lines:
+    """The terms of a policy's regret, mean and band over replications; the appendix's bounds dotted."""
+    from bothworlds.report.decomposition import TERMS, decompose  # noqa: PLC0415 - theory takes a second
+
+    _check.one_of("x", x, ("linear", "log"))
+    _check.one_of("y", y, ("linear", "log"))
+    ranked = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
+    chosen = policy or (ranked or list(names.labels))[0]
+    taken = decompose(study, panel, policy=chosen, replications=replications)
+    rounds = taken.rounds.astype(np.float64)
+    nothing = np.full(rounds.size, np.nan)
+    lines = []
+    for number, (term, meaning) in enumerate(TERMS.items()):
+        look, label = Look(6 if term == "Reg" else number), f"{term}: {meaning}"
+        lines.append(Line(label, look, rounds, taken.mean[term], taken.low[term], taken.high[term]))
+        if bounds and taken.bounds and (taken.bounds[term] > 0.0).any():
+            values = taken.bounds[term]
+            lines.append(Line(f"{term}: bound", look, rounds, values, nothing, nothing, bound=True))
+    return Lines(
+        f"Terms of the estimated regret of {taken.policy} in {taken.environment}, mean of "
+        f"{counted(taken.replications, 'replication')}",
+        "round",
+        "estimated regret",
+        tuple(lines),
+        x_scale=x,
+        y_scale=y,
+        table=taken.table(format="latex"),
+    )
 
 
 def survival(study: Study, panel: Panel, names: Names, *, x: Scale = "linear", y: Scale = "log") -> Lines:
@@ -634,7 +689,10 @@ KINDS: dict[str, Callable[..., Contents]] = {
     "probabilities": probabilities,
     "scores": scores,
     "timing": timing,
+    "decomposition": decomposition,
 }
 """The kinds of panels: each takes a study, a world and the names of its policies."""
+SLOW = ("decomposition",)
+"""Kinds that play runs again: drawn when asked for by name."""
 ONCE = ("scores",)
 """Kinds that show all worlds at once."""

@@ -27,6 +27,7 @@ from bothworlds.report.figures import style
 from bothworlds.report.figures.contents import (
     KINDS,
     ONCE,
+    SLOW,
     Contents,
     Lines,
     Rows,
@@ -343,9 +344,11 @@ def draw_figures(
                 f"--{name}", value, f"for a panel that takes it: {', '.join(wanted)} do not"
             )
     path = target.with_suffix("") if target.suffix[1:] in FORMATS else target
-    files = (
+    files = [
         (f"{path.name}.{form}", as_bytes(figure(shown, tex=form == "pgf", **looks), form)) for form in formats
-    )
+    ]
+    tables = [panel.table for panel in shown if isinstance(panel, Lines) and panel.table]
+    files += [(f"{path.name}.tex", "\n".join(tables).encode())] if tables else []
     lettered = [f"({chr(ord('a') + i)}) {panel.caption}" for i, panel in enumerate(shown)]
     caption = shown[0].caption if len(shown) == 1 else "; ".join(lettered)
     return write_files("the figure", path.parent, files), f"{caption}."
@@ -353,7 +356,7 @@ def draw_figures(
 
 def every_panel(study: Study) -> Iterator[tuple[str, Contents]]:
     """Name and contents of every figure that a study has something for."""
-    for kind in KINDS:
+    for kind in (name for name in KINDS if name not in SLOW):
         for panel in panels(study.cells)[: 1 if kind in ONCE else None]:
             try:
                 (found,) = contents(study, kind, world=panel.number + 1)

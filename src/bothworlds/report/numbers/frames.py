@@ -11,6 +11,7 @@ import pandas as pd
 
 from bothworlds._jit import FloatArray
 from bothworlds.report.folder import Results, Runs
+from bothworlds.report.numbers.lower import asymptotic_bounds
 from bothworlds.report.numbers.statistics import (
     LIFTED,
     UNKNOWN_GROWTH,
@@ -137,7 +138,8 @@ def curves(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """The last row of every curve, with the worst replication, trimmed mean, spread, and what ended early."""
+    """The last row of every curve, with the worst replication, trimmed mean, spread, and lower bounds."""
+    lower = asymptotic_bounds(results.manifest)
     last = curves.drop_duplicates("cell", keep="last").set_index("cell").to_dict("index")
     rows = []
     for key, runs in _present(results, cells):
@@ -152,8 +154,11 @@ def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.D
                 "sd": float(np.std(regret, ddof=1)) if regret.size > 1 else np.nan,
                 "replications": regret.size,
                 "ended": ended,
+                "lower_bound": lower.get(key["cell"], np.nan),
             }
         )
+        possible = rows[-1]["lower_bound"]
+        rows[-1]["within"] = rows[-1]["mean"] / possible if possible > 0.0 else np.nan
     return _with_swept(pd.DataFrame(rows).astype({"worst_replication": "Int64"}), cells)
 
 

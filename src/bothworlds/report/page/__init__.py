@@ -106,7 +106,8 @@ def write_report(
 def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence[Section] = ()) -> str:
     """The report as text: see :func:`write_report`."""
     manifest, all_panels = study.manifest, panels(study.cells)
-    found = findings(study.scores, study.ranking, study.pairs, study.tails)
+    unplayed = int((study.cells["replications"] < manifest["replications"]).sum())
+    found = findings(study.scores, study.ranking, study.pairs, study.tails, unplayed)
     data = page_data(study, bounds)
     data["extra"] = [_extra_spec(chart) for extra in sections for _, chart in extra.charts]
     extras = _extras(sections)
@@ -125,7 +126,7 @@ def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence
         contents=_contents(study, data, extras),
         data=data,
         sentences=found.sentences,
-        scorecard=None if found.best is None else score_grid(scorecard(study)),
+        scorecard=None if study.ranking.empty else score_grid(scorecard(study)),
         ratio_names=ratio_names(),
         best_mark=RATIO_STEPS[0][1],
         log_ended=LOG_ENDED,

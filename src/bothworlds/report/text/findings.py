@@ -22,9 +22,21 @@ class Findings:
 
 
 def findings(
-    scores: pd.DataFrame, ranking: pd.DataFrame, pairs: pd.DataFrame, tails: pd.DataFrame
+    scores: pd.DataFrame,
+    ranking: pd.DataFrame,
+    pairs: pd.DataFrame,
+    tails: pd.DataFrame,
+    unplayed: int = 0,
 ) -> Findings:
-    """What the scorecard says, at the largest horizon of each world, and which means one run makes."""
+    """What the scorecard says, at the largest horizon of each world, and which means one run makes.
+
+    Nobody is called best while there are ``unplayed`` cells: the missing worlds may be the bad ones.
+    """
+    if unplayed:
+        what = f"{counted(unplayed, 'cell')} {'is' if unplayed == 1 else 'are'} not played to the end"
+        return Findings(
+            None, None, (f"No policy is called best before all have played every world: {what}.",)
+        )
     ranked = ranking[ranking["environments"] == ranking["environments"].max()]  # the others lack worlds
     if ranked.empty:
         return Findings(

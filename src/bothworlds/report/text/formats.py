@@ -55,6 +55,8 @@ _LATEX = {
     "…": r"\ldots{}",
     "⁺": r"$^+$",
     "²": r"$^2$",
+    "₁": r"$_1$",
+    "₂": r"$_2$",
 }
 _LETTERS = (
     "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon "

@@ -158,6 +158,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         ("5%", True, lambda row: format_number(row["q05"])),
         ("95%", True, lambda row: format_number(row["q95"])),
         ("worst", True, lambda row: format_number(row["worst"])),
+        ("within × of optimal", True, lambda row: format_number(row["within"])),
         ("replications", True, lambda row: f"{row['replications']}"),
     ),
     "tails": (

@@ -166,6 +166,7 @@ def bound(
     n_arms: int,
     horizon: int,
     gaps: ArrayLike | None = None,
+    means: ArrayLike | None = None,
     corruption: float = 0.0,
     spread: float | None = None,
 ) -> Bounds:
@@ -183,11 +184,13 @@ def bound(
     ----------
     policy:
         A policy with a stated bound. Without: ``LightBarrier`` and FTRL with constants of one's own, which
-        are measured, not proved; ``LBINFV``, ``KLUCB``, ``Thompson``, ``EpsilonGreedy``, ``Uniform``.
+        are measured, not proved; ``LBINFV``, ``EpsilonGreedy``, ``Uniform``.
     n_arms, horizon:
         K and T ≥ K. The policy is taken to be told T.
     gaps:
         Δ_i in [0, 1], one per arm, at least one 0 and one positive; None: adversarial bounds only.
+    means:
+        Mean losses in [0, 1] in place of gaps; ``KLUCB(c=3)`` and ``Thompson`` have bounds in terms of them.
     corruption:
         C of the condition. A corruption by Σ_t max_i abs(change) ≤ B gives C ≤ 2B, not B:
         ``environment.corruption(T)`` is that.
@@ -228,14 +231,27 @@ def bound(
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
-    setting = _setting(n_arms, horizon, gaps, corruption, spread)
+    setting = _setting(n_arms, horizon, gaps, means, corruption, spread)
     return Bounds(policy, setting, tuple(_state(policy, setting)))
 
 
-def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any, spread: Any) -> Setting:
+def _setting(
+    n_arms: Any,
+    horizon: Any,
+    gaps: ArrayLike | None,
+    means: ArrayLike | None,
+    corruption: Any,
+    spread: Any,
+) -> Setting:
     n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     corruption = _check.number("corruption", corruption, at_least=0.0)
+    losses = None
+    if means is not None:
+        if gaps is not None:
+            raise InvalidArgumentError("means", means, "given without gaps", fix="gaps follow from means")
+        losses = _check.vector("means", means, size=n_arms, at_least=0.0, at_most=1.0)
+        gaps = losses - losses.min()
     if gaps is None:
         if corruption > 0.0 or spread:
             raise InvalidArgumentError(
@@ -254,7 +270,8 @@ def _setting(n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any,
     if spread is None:
         spread = 0.0 if measures.n_optimal == 1 else corruption
     spread = _check.number("spread", spread, at_least=0.0)
-    return Setting(n_arms, float(horizon), float(horizon), measures, corruption, spread)
+    known = None if losses is None else tuple(losses.tolist())
+    return Setting(n_arms, float(horizon), float(horizon), measures, corruption, spread, known)
 
 
 def _state(policy: Policy, setting: Setting) -> list[Bound]:
@@ -269,7 +286,8 @@ def _state(policy: Policy, setting: Setting) -> list[Bound]:
             "policy",
             policy,
             "one with a bound that covers this setting",
-            fix="give gaps, with corruption=0 (and, for TsallisINFOracle, one optimal arm), "
+            fix="give gaps (for KLUCB and Thompson means), with corruption=0 (and, for TsallisINFOracle, "
+            "one optimal arm), "
             "or take a policy with an adversarial bound: TsallisINF()",
         )
     return found
@@ -285,6 +303,7 @@ def bound_curve(
     n_arms: int,
     rounds: Sequence[int],
     gaps: ArrayLike | None = None,
+    means: ArrayLike | None = None,
     corruption: float = 0.0,
     spread: float | None = None,
     horizon: int | None = None,
@@ -296,7 +315,7 @@ def bound_curve(
 
     Parameters
     ----------
-    policy, n_arms, gaps, corruption, spread:
+    policy, n_arms, gaps, means, corruption, spread:
         As for :func:`bound`.
     rounds:
         The rounds at which to evaluate; those before round K are left out.
@@ -307,8 +326,8 @@ def bound_curve(
     -------
     list of dict
         ``round``, ``bound``, ``name`` (for a legend), ``explicit``, ``kind`` (adversarial or self-bounding)
-        and ``assumes``, one row per bound and round. UCB1's, which assumes iid losses, is not for worlds
-        that merely have gaps.
+        and ``assumes``, one row per bound and round. Those that assume iid losses, such as UCB1's, are not
+        for worlds that merely have gaps.
 
     Examples
     --------
@@ -323,7 +342,9 @@ def bound_curve(
     if not marks:
         raise InvalidArgumentError("rounds", rounds, "at least one round", got="none")
     last = max(marks) if horizon is None else horizon
-    whole = bound(policy, n_arms=n_arms, horizon=last, gaps=gaps, corruption=corruption, spread=spread)
+    whole = bound(
+        policy, n_arms=n_arms, horizon=last, gaps=gaps, means=means, corruption=corruption, spread=spread
+    )
     if max(marks) > last:
         raise InvalidArgumentError("horizon", last, f"at least the last round, {max(marks)}")
     kept = [t for t in marks if t >= n_arms]

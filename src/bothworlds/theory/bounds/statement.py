@@ -27,6 +27,8 @@ class Setting:
         The complexities of the instance; None in an adversarial world.
     corruption, spread:
         C and D of the self-bounding condition.
+    means:
+        Mean losses, where they are known: bounds by Kullback–Leibler divergences need more than gaps.
     """
 
     n_arms: int
@@ -35,6 +37,7 @@ class Setting:
     gaps: Complexity | None = None
     corruption: float = 0.0
     spread: float = 0.0
+    means: tuple[float, ...] | None = None
 
     @property
     def log_t(self) -> float:
