@@ -316,7 +316,7 @@ class Study:
             rounds, p = read_probabilities(path, cell)
         return _long(rounds, p)
 
-    def table(self, name: str = "summary", *, format: str = "text") -> str:
+    def table(self, name: str = "summary", *, format: str = "text", siunitx: bool = False) -> str:
         """A table as a string.
 
         Parameters
@@ -326,14 +326,18 @@ class Study:
             ``"pairs"``, ``"scores"``, ``"timing"``, ``"cells"``; as CSV also ``"final"`` and ``"curves"``.
         format:
             ``"text"``, ``"markdown"`` and ``"latex"`` (a tabular with the rules of booktabs) are for
-            readers, with few digits; ``"csv"`` has all columns and all digits.
+            readers, with few digits, the best of each world in bold; ``"csv"`` has all columns and digits.
+        siunitx:
+            For LaTeX: columns of numbers are those of the package siunitx, aligned at the decimal point.
         """
         _check.one_of("format", format, TABLE_FORMATS)
         _check.one_of("name", name, ALL_TABLES if format == "csv" else TEXT_TABLES)
         if format == "csv":
             frame = getattr(self, name)
             return as_csv(frame.reset_index() if name == "scorecard" else frame)
-        return {"text": as_text, "markdown": as_markdown, "latex": as_latex}[format](text_table(self, name))
+        if format == "latex":
+            return as_latex(text_table(self, name), siunitx=siunitx)
+        return {"text": as_text, "markdown": as_markdown}[format](text_table(self, name))
 
     def rich(self, name: str = "scorecard") -> RenderableType:
         """A table for a terminal: ``rich.print(study.rich())``. Colors say no more than the marks do."""

@@ -185,7 +185,7 @@ def _other_maker(folder: Path, there: dict[str, str], here: dict[str, str], of: 
     """Results of two versions are never mixed in a folder; ``of`` tells the commit of the old one."""
     if there["bothworlds"] != here["bothworlds"]:
         made = f"bothworlds {there['bothworlds']}{of}, and this is bothworlds {here['bothworlds']}"
-        back = f"install the old one (pip install bothworlds=={there['bothworlds']})"
+        back = f"install the old one, bothworlds {there['bothworlds']},"
     else:
         made = (
             f"other sources of bothworlds {there['bothworlds']} than these (hash {there['sources']}{of}, "
