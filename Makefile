@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay evidence torture clean
+.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay evidence torture dist clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,19 @@ evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certaint
 
 torture: $(VENV)/dev.stamp ## kill processes 200 times, fail stores at any call, and check what the service promises (half an hour)
 	BOTHWORLDS_KILLS=200 BOTHWORLDS_EXAMPLES=400 $(BIN)/python -m pytest -q -s -n 0 tests/service
+
+WHEEL := build/wheel
+dist: $(VENV)/dev.stamp ## build sdist and wheel, install the wheel in an empty venv, play from it (about five minutes)
+	rm -rf dist $(WHEEL) $(WHEEL)-study
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip --disable-pip-version-check --quiet install dist/*.whl
+	cd build && wheel/bin/python -c "import bothworlds as bw; b = bw.Bandit(['blue', 'green'], seed=7); \
+	  p = b.pull(); b.update(p, reward=1.0); print(b)"
+	$(WHEEL)/bin/python -m pip --disable-pip-version-check --quiet install 'bothworlds[lab]'  # of what is installed
+	cd build && wheel/bin/bothworlds run ../examples/quick.toml --out wheel-study
+	@echo "dist/ is ready"
 
 clean: ## remove .venv, build and caches
 	rm -rf $(VENV) $(BENCH) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

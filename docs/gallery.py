@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
+from matplotlib.figure import Figure
 
 import bothworlds as bw
 from bothworlds import environments, policies
 
 E = environments
 HORIZON, REPLICATIONS = 5_000, 16
-COLORS = defaultdict(lambda: "#CC3311", {"LightBarrier()": "#0072B2", "UCB1()": "#999999"})
 
 # settings for kinds that have no defaults
 POLICY_EXAMPLES: dict[str, bw.Policy] = {
@@ -82,30 +80,20 @@ def write(folder: Path, *, charts: bool) -> None:
         page(folder, "environment", name, kind, picture, f"`{world!r}`")
 
 
-def chart(shown: dict[str, bw.Policy], world: E.Environment) -> alt.Chart:
-    """Mean regret over time with a band of two standard errors."""
+def chart(shown: dict[str, bw.Policy], world: E.Environment) -> Figure:
+    """Mean regret over time with its band."""
     run = bw.simulate(shown, world, horizon=HORIZON, replications=REPLICATIONS, seed=1)
-    color = alt.Color(
-        "policy:N",
-        title=None,
-        scale=alt.Scale(domain=list(shown), range=[COLORS[name] for name in shown]),
-        legend=alt.Legend(orient="bottom", labelLimit=400, columns=1, symbolOpacity=1.0),
-    )
-    base = alt.Chart(alt.InlineData(values=run.curves())).encode(
-        x=alt.X("round:Q", title="round"), color=color
-    )
-    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="regret"), y2="high:Q")
-    return (band + base.mark_line().encode(y="regret:Q")).properties(width=420, height=220)
+    return run.plot(width="5.8in")
 
 
 def page(folder: Path, what: str, name: str, kind: type[Any], picture: Any, caption: str) -> None:
     """One page: its chart, where there is one, and its docstring."""
     text = f"# {kind.__name__}\n\nRegistry name: `{name}`.\n\n"
     if picture is not None:
-        picture.save(str(folder / f"{name}.svg"))
+        picture.savefig(folder / f"{name}.svg")
         text += (
             f"```{{figure}} {name}.svg\n:alt: regret over {HORIZON:,} rounds\n\n"
-            f"{caption}: mean regret of {REPLICATIONS} replications, ± 2 standard errors.\n```\n\n"
+            f"{caption}: mean regret of {REPLICATIONS} replications, with its 95% interval.\n```\n\n"
         )
     module = "bothworlds.environments" if what == "environment" else "bothworlds"
     text += f"```{{eval-rst}}\n.. autoclass:: {module}.{kind.__name__}\n   :no-index:\n```\n"

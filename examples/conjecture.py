@@ -83,19 +83,25 @@ def chart(found: Sequence[Found]) -> Any:
     """Ratio over T, one panel per β, one line per K, as an Altair chart."""
     import altair as alt  # noqa: PLC0415 - an optional extra
 
-    return (
-        alt.Chart(alt.InlineData(values=rows(found)))
+    searched = sorted({one.horizon for one in found})
+    power = "'1e' + format(log(datum.value) / log(10), '.0f')"
+    panels = [
+        alt.Chart(alt.InlineData(values=[row for row in rows(found) if row["beta"] == beta]))
         .mark_line(point=True)
         .encode(
             x=alt.X(
-                "horizon:Q", title="T", scale=alt.Scale(type="log"), axis=alt.Axis(format="~e", tickCount=4)
+                "horizon:Q",
+                title="T",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(values=searched, labelExpr=power),
             ),
             y=alt.Y("ratio:Q", title="largest found / √(KT)", scale=alt.Scale(zero=False)),
             color=alt.Color("n_arms:O", title="K"),
-            facet=alt.Facet("beta:O", columns=4, title="β"),
         )
-        .properties(width=150, height=130)
-    )
+        .properties(width=150, height=130, title=f"β = {beta:g}")
+        for beta in dict.fromkeys(one.beta for one in found)
+    ]
+    return alt.concat(*panels, columns=4).resolve_scale(y="shared")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

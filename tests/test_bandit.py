@@ -380,7 +380,7 @@ def test_foreign_unknown_and_invented_pulls():
             r"arms must be a number or a list of labels, got .*; write list\(arms\)",
         ),
         ({"arms": {"a", "b"}}, r"a list of labels, got .*; a set has no order: write sorted\(arms\)"),
-        ({"horizon": 2}, r"horizon must be at least 3, got 2; there are 3 arms"),
+        ({"horizon": 0}, r"horizon must be at least 1, got 0"),
         ({"horizon": 10.5}, r"horizon must be an integer, got 10.5"),
         ({"seed": -1}, r"seed must be at least 0, got -1; use a non-negative integer, or None"),
         ({"seed": "x"}, r"seed must be an integer, got 'x'"),

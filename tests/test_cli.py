@@ -75,6 +75,14 @@ def test_tables_and_report_may_be_left_out(folder):
     assert not (folder / "elsewhere/report.html").exists()
 
 
+def test_settings_from_outside_and_a_comparison(folder):
+    call("run", "small.toml", "--out", "a", "--no-report", "--seed", "5", "--replications", "3")
+    call("run", "small.toml", "--out", "b", "--no-report", "--seed", "5", "--set", "replications=3")
+    assert call("compare", "a", "b").count("same") == 2
+    assert "seed = 5" in (folder / "a/experiment.toml").read_text()
+    assert "3 replications" in call("check", "small.toml", "--replications", "3")
+
+
 def test_a_new_file_is_valid_and_never_overwrites(folder):
     call("new", "first.toml")
     text = (folder / "first.toml").read_text(encoding="utf-8")

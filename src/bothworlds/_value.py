@@ -34,10 +34,14 @@ class Value:
         if name is not None:
             register(cls, name)
 
+    def given(self) -> dict[str, Any]:
+        """The settings that make an equal one: what follows from the others is left at its default."""
+        return {field.name: getattr(self, field.name) for field in settings(self)}
+
     def __repr__(self) -> str:
-        shown = []
+        shown, given = [], self.given()
         for field in settings(self):
-            value = getattr(self, field.name)
+            value = given[field.name]
             if field.default is MISSING and not field.kw_only:
                 shown.append(repr(value))
             elif field.default is MISSING or value != field.default:
@@ -82,10 +86,9 @@ def to_table(part: Any) -> dict[str, Any]:
             f"{kind} has no name, so it cannot be saved; write class {kind}({family}, name='a-name')"
         )
     table: dict[str, Any] = {"kind": kind}
-    for field in settings(part):
-        value = getattr(part, field.name)
+    for name, value in part.given().items():
         is_part = hasattr(value, "parameters")
-        table[field.name] = to_table(value) if is_part else plain(value)
+        table[name] = to_table(value) if is_part else plain(value)
     return table
 
 

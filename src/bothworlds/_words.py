@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import html
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -70,6 +71,24 @@ def byte_size(count: float) -> str:
     """
     power = min(6, int(math.log10(max(count, 1.0)) // 3))
     return f"{count / 1000.0**power:,.0f} {('bytes', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB')[power]}"
+
+
+def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], notes: Iterable[str] = ()) -> str:
+    """A table for a notebook, escaped: the first cell of each row names it.
+
+    >>> html_table(["arm"], [["<b>"]])
+    '<table><thead><tr><th>arm</th></tr></thead><tbody><tr><th>&lt;b&gt;</th></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
+    body = ""
+    for first, *others in rows:
+        body += (
+            f"<tr><th>{html.escape(first)}</th>"
+            + "".join(f"<td>{html.escape(c)}</td>" for c in others)
+            + "</tr>"
+        )
+    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
 def short(value: Any) -> str:

@@ -24,6 +24,7 @@ from bothworlds.service import cli as service
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bothworlds.experiments.experiment import Experiment
     from bothworlds.report.study import Study
 
 app = typer.Typer(
@@ -39,6 +40,14 @@ out = Console()
 err = Console(stderr=True)
 
 File = Annotated[Path, typer.Argument(help="The experiment file (TOML).", show_default=False)]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Replace a setting of the file: policy.0.beta=0.4; may be repeated."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="In place of the seed of the file.")]
+Replications = Annotated[
+    int | None, typer.Option("--replications", help="In place of the replications of the file.")
+]
 Figures = Annotated[
     bool, typer.Option("--figures", help="Also write every chart as SVG, PDF and PNG, for a paper.")
 ]
@@ -86,12 +95,13 @@ def new(
 
 
 @app.command()
-def check(file: File) -> None:
+def check(
+    file: File, settings: Overrides = None, seed: Seed = None, replications: Replications = None
+) -> None:
     """Read an experiment file, report every mistake, and say what it would run."""
     from bothworlds.experiments.plan import nominal_costs
-    from bothworlds.experiments.spec import read
 
-    experiment = read(file)
+    experiment = _read(file, settings, seed, replications)
     cells = experiment.cells()
     table = Table("environment", "horizon", "policies", box=None, header_style="bold")
     for environment in range(len(experiment.environments)):
@@ -101,8 +111,8 @@ def check(file: File) -> None:
             table.add_row(label, f"{horizon:,}", str(len(here)))
     out.print(table)
     many = f"{counted(len(cells), 'cell')} × {counted(experiment.replications, 'replication')}"
-    n_arms = [entry.build().n_arms for entry in experiment.environments]
-    seconds = sum(nominal_costs(experiment, n_arms)) * experiment.replications
+    worlds = [entry.build() for entry in experiment.environments]
+    seconds = sum(nominal_costs(experiment, worlds)) * experiment.replications
     _say(f"{experiment.title}: {many}, about {duration(seconds)} of one processor core")
 
 
@@ -119,6 +129,9 @@ def run(
     cluster: Annotated[
         str | None, typer.Option(help="Address of a dask scheduler, such as tcp://host:8786.")
     ] = None,
+    settings: Overrides = None,
+    seed: Seed = None,
+    replications: Replications = None,
     report: Annotated[bool, typer.Option(help="Write tables and the report at the end.")] = True,
     figures: Figures = False,
     account: Taken = False,
@@ -129,7 +142,6 @@ def run(
     bits.
     """
     from bothworlds.experiments.run import run_study
-    from bothworlds.experiments.spec import read
 
     if jobs is not None and cluster is not None:
         raise InvalidArgumentError(
@@ -145,11 +157,34 @@ def run(
             "the address of a dask scheduler such as tcp://host:8786",
             fix="`dask scheduler` prints it, and without --cluster the study is run on this machine",
         )
-    experiment = read(file)
+    experiment = _read(file, settings, seed, replications)
     folder = folder or Path(file.stem)
     command = ["bothworlds", *sys.argv[1:]]
     run_study(experiment, folder, jobs=jobs, executor=cluster, command=command)
     _show(folder, report, figures, account)
+
+
+def _read(file: Path, settings: list[str] | None, seed: int | None, replications: int | None) -> Experiment:
+    from bothworlds.experiments.spec import read
+    from bothworlds.experiments.spec.overrides import parse_setting
+
+    overrides = dict(map(parse_setting, settings or ()))
+    overrides |= {} if seed is None else {"seed": seed}
+    overrides |= {} if replications is None else {"replications": replications}
+    return read(file, overrides=overrides)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study.")],
+    second: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of another one.")],
+) -> None:
+    """Compare two studies: the same policies in the same worlds, before and after a change."""
+    from bothworlds.report.comparison import comparison_table
+    from bothworlds.report.study import Study
+    from bothworlds.report.text.formats import as_rich
+
+    out.print(as_rich(comparison_table(Study.load(first), Study.load(second))))
 
 
 @app.command("report")
@@ -174,7 +209,6 @@ def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
-    from bothworlds.report.charts import write_figures
     from bothworlds.report.evidence import evidence_section
     from bothworlds.report.page import write_report
     from bothworlds.report.theory import bounds, regret_section
@@ -187,9 +221,84 @@ def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
         page = write_report(study, folder / "report.html", bounds=proved, sections=extra)
     _say(f"Tables: {folder / 'tables'}\nReport: {page}")
     if figures:
+        from bothworlds.report.figures.figure import write_figures
+
         with err.status("Drawing figures …"):
-            write_figures(study, folder / "figures", bounds=proved)
+            write_figures(study, folder / "figures")
         _say(f"Figures: {folder / 'figures'}")
+
+
+@app.command("figures")
+def figures_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study, finished or not.")],
+    panel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--panel",
+            "-p",
+            help="KIND or KIND:WORLD, such as regret:1 or 'survival:iid'; repeated, panels of one figure. "
+            "Without it: every chart of the study, a file each.",
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file (or the folder, without --panel).")
+    ] = None,
+    width: Annotated[str, typer.Option(help="Such as 3.25in, 8.5cm, 246pt.")] = "3.25in",
+    height: Annotated[str | None, typer.Option(help="By default what the panels need.")] = None,
+    font: Annotated[str, typer.Option(help="sans, serif, or the name of an installed font.")] = "sans",
+    form: Annotated[
+        list[str] | None, typer.Option("--format", "-f", help="pdf, svg, png or pgf; may be repeated.")
+    ] = None,
+    columns: Annotated[int | None, typer.Option(min=1, help="Panels beside each other.")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", help="The label of a policy to show; may be repeated.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="A template of labels: 'β={beta}, C={log_barrier}'.")
+    ] = None,
+    color: Annotated[
+        str | None, typer.Option(help="The swept setting that colors lines, or 'policy'.")
+    ] = None,
+    names: Annotated[str, typer.Option(help="Where lines are named: auto, ends, legend, none.")] = "auto",
+    x: Annotated[str | None, typer.Option(help="linear or log.")] = None,
+    y: Annotated[str | None, typer.Option(help="linear, log, per-log (R/log t), per-root (R/√(Kt)).")] = None,
+    replications: Annotated[
+        int | None, typer.Option(min=1, help="Of a decomposition, which plays them again; all, without it.")
+    ] = None,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Draw bounds of theory beside regret.")] = False,
+    equal: Annotated[bool, typer.Option("--equal", help="The same limits for panels of a kind.")] = False,
+    titles: Annotated[bool, typer.Option("--titles", help="Name the world above each panel.")] = False,
+) -> None:
+    """Draw figures for a paper: panels in one figure, at the width of a column, without titles.
+
+    Prints what each panel shows, for the caption; beside a decomposition stands its LaTeX table.
+    """
+    from bothworlds.report.figures.figure import draw_figures, write_figures
+    from bothworlds.report.study import Study
+
+    study = Study.load(folder)
+    looks = {"width": width, "height": height, "font": font, "names": names, "titles": titles}
+    formats = form or [target.suffix[1:] if target is not None and target.suffix else "pdf"]
+    if not panel:
+        with err.status("Drawing figures …"):
+            written = write_figures(study, target or folder / "figures", formats=formats, **looks)
+        _say(f"Figures: {written[0].parent}, {counted(len(written), 'file')}")
+        return
+    chosen = {"policies": policy, "label": label, "color": color}
+    options = {"x": x, "y": y, "bounds": bounds or None, "replications": replications}
+    files, caption = draw_figures(
+        study,
+        panel,
+        target or folder / "figures" / "figure",
+        formats=formats,
+        chosen=chosen,
+        options={name: value for name, value in options.items() if value is not None},
+        columns=columns,
+        equal=equal,
+        **looks,
+    )
+    _say("\n".join(map(str, files)))
+    _say(caption)
 
 
 @app.command()

@@ -86,7 +86,7 @@ def test_a_log_that_ends():
         again = bw.replay(POLICY, n_arms=3, horizon=500, arms=trace.arms, losses=trace.losses)
         assert np.array_equal(again.p, trace.p)
         np.testing.assert_allclose(kept[:rounds, 0], np.cumsum(gaps[trace.played]), rtol=1e-12)
-    (row,) = run.summary()
+    (row,) = run._rows()
     assert np.isnan(row[1])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -10,8 +11,21 @@ from scipy import stats
 
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world
+from bothworlds.errors import InvalidArgumentError
 
 N = 4000
+
+
+def test_a_two_level_design_has_means_and_stays_a_design():
+    world = en.Bernoulli(n_arms=4, gap=0.1, optimal=2)
+    assert world.means == (0.45, 0.45, 0.55, 0.55)
+    np.testing.assert_array_equal(world.mean_losses(), world.means)
+    assert repr(world) == "Bernoulli(n_arms=4, gap=0.1, optimal=2)"
+    assert en.to_dict(world)["means"] is None
+    assert en.from_dict(en.to_dict(world)) == world
+    assert dataclasses.replace(world, gap=0.2, means=None).means == (0.4, 0.4, 0.6, 0.6)
+    with pytest.raises(InvalidArgumentError, match=r"not both, got .*, gap=0.2\); leave out one"):
+        dataclasses.replace(world, gap=0.2)
 
 
 def sample(environment, arm, n=N, seed=3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from bothworlds.experiments.plan import (
     Batch,
     Forecast,
     cut_into_chunks,
+    nominal_costs,
     nominal_seconds,
 )
 from bothworlds.experiments.store.chunk import ChunkInfo
@@ -82,6 +84,35 @@ def test_a_regularizer_that_is_searched_costs_more():
     assert closed == pytest.approx(0.115, rel=0.3)
 
 
+def test_a_distribution_that_must_be_integrated_costs_more_in_worlds_that_read_it():
+    experiment = parse(
+        """
+        horizon = 1000
+        replications = 1
+        [[policy]]
+        kind = "thompson"
+        [[policy]]
+        kind = "restarting"
+        every = 100
+        policy = "thompson"
+        [[policy]]
+        kind = "ucb1"
+        [[environment]]
+        kind = "bernoulli"
+        n_arms = 10
+        gap = 0.1
+        [[environment]]
+        kind = "favorite-attack"
+        n_arms = 10
+        """
+    )
+    iid, reading = np.array(nominal_costs(experiment, [e.build() for e in experiment.environments])).reshape(
+        2, 3
+    )
+    assert (reading[:2] > 20 * iid[:2]).all()  # measured: 4 µs against 0.2 µs per round and arm
+    assert reading[2] == iid[2]
+
+
 def test_pace_knows_policies_that_are_slower_than_thought():
     forecast = Forecast([1.0, 1.0, 1.0], policies=[0, 1, 2])
     batches = [Batch(cell, 0, 2) for cell in range(3)]
@@ -89,9 +120,10 @@ def test_pace_knows_policies_that_are_slower_than_thought():
     forecast.learn(ChunkInfo(0, "", ((Batch(0, 2, 4), 2.0), (Batch(1, 2, 4), 6.0)), "host"), now=True)
     # policy 0 as thought, policy 1 three times slower, policy 2 like the average, two times
     assert forecast.seconds(batches) == pytest.approx(2.0 + 6.0 + 4.0)
-    assert forecast.time_left(batches, elapsed=4.0, workers=99) == pytest.approx(
-        6.0
-    )  # two seconds of work a second
+    # the first chunk may have waited a minute for its kernels: that says nothing of the speed
+    assert forecast.time_left(batches, elapsed=60.0, workers=3) == pytest.approx(4.0)
+    forecast.learn(ChunkInfo(1, "", ((Batch(0, 4, 6), 2.0), (Batch(1, 4, 6), 6.0)), "host"), now=True)
+    assert forecast.time_left(batches, elapsed=64.0, workers=99) == pytest.approx(6.0)  # two seconds a second
 
 
 def test_pace_learns_factors_but_not_speed_from_an_earlier_run():

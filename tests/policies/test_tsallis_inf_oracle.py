@@ -64,6 +64,13 @@ def test_one_arm_and_no_gaps():
     np.testing.assert_allclose(play(bw.TsallisINFOracle([0.0, 0.0], 0.7), np.ones((1, 2)))[0], 0.5)
 
 
+def test_no_arm_becomes_impossible():
+    # Shannon entropy with these weights underflows after four rounds; as in every policy, p is held at e^-700
+    history = bw.replay(bw.TsallisINFOracle([0.0, 0.1], 1.0), n_arms=2, arms=[0, 1, 0, 1], losses=[1.0] * 4)
+    assert history.p.min() == math.exp(-700.0)
+    np.testing.assert_allclose(history.p.sum(axis=1), 1.0, rtol=1e-15)
+
+
 def test_it_survives_saving():
     bandit = bw.Bandit(3, bw.TsallisINFOracle([0.0, 0.1, 0.2], 0.7), seed=1)
     for _ in range(10):

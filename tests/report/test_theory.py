@@ -38,19 +38,30 @@ def study(tmp_path_factory):
     return bw.Study.load(folder)
 
 
-def test_the_smallest_explicit_bound_and_the_named_others(study):
+def test_one_bound_of_each_kind_under_its_own_name(study):
     found = bounds(study)
     names = {cell: set(frame["name"]) for cell, frame in found.groupby("cell")}
-    assert names[0] == {"proved"}  # Tsallis-INF, iid: of three, the smallest
-    stated = bw.theory.bound(bw.TsallisINF(), n_arms=3, horizon=50, gaps=[0.0, 0.25, 0.25]).all
-    last = found[(found["cell"] == 0) & (found["round"] == 50)]["bound"]
-    assert last.tolist() == [pytest.approx(min(bound.value for bound in stated if bound.explicit))]
-    assert names[1] == {"proved"}  # UCB1 is covered where losses are iid …
+    stated = bw.theory.bound(bw.TsallisINF(), n_arms=3, horizon=50, gaps=[0.0, 0.25, 0.25])
+    least = (stated.adversarial, stated.self_bounding)
+    assert names[0] == {bound.label for bound in least}  # Tsallis-INF, iid: of three, two
+    last = found[(found["cell"] == 0) & (found["round"] == 50)].set_index("name")["bound"]
+    assert last.to_dict() == pytest.approx({bound.label: bound.value for bound in least})
+    assert len(names[1]) == 1  # UCB1 is covered where losses are iid …
     assert 5 not in names  # … and nowhere else
     assert all("O(·) with constant 1" in name for name in names[2])
     assert 3 not in names  # nothing is stated about uniform play
     assert found["round"].max() == 50
+    assert set(bounds(study, cells=[1, 3])["cell"]) == {1}
     assert "bounds of theory" in page(study, bounds=found)
+
+
+def test_how_far_from_optimal(study):
+    table = study.summary.set_index("cell")
+    optimal = bw.theory.lower_bound(bw.environments.Bernoulli(n_arms=3, gap=0.25), horizon=50)
+    assert table["lower_bound"][0] == pytest.approx(optimal.asymptotic)
+    assert table["within"][0] == pytest.approx(table["mean"][0] / optimal.asymptotic)
+    assert table["within"][4:].isna().all()  # a world that switches has no such bound
+    assert "within × of optimal" in study.table("summary")
 
 
 def test_no_bound_is_claimed_for_late_feedback(tmp_path):
@@ -80,3 +91,9 @@ def test_where_the_regret_went(study):
     assert table["sum"][0] == pytest.approx(taken.total("regret"), rel=1e-12)
     assert table["optimal"][0] <= 1e-12
     assert "Where did the regret go?" in page(study, sections=[section])
+    drawn = [chart.to_dict() for _, chart in section.charts]
+    assert len(drawn) == 2  # single views fit their place: a row of panels would shrink on a phone
+    assert all("facet" not in spec["encoding"] and "width" not in spec for spec in drawn)
+    domains = [spec["encoding"]["y"]["scale"]["domain"] for spec in drawn]
+    assert domains[0] == domains[1]  # policies of a world are compared on one scale
+    assert domains[0][1] >= max(row["regret"] for _, chart in section.charts for row in chart.data.values)

@@ -46,7 +46,7 @@ def test_policies_without_rates_have_none():
         ({"losses": [0.5, 1.5]}, r"losses\[1\] must be finite and .* at most 1, got 1.5; rescale losses"),
         ({"losses": [math.nan, 0.5]}, r"losses\[0\] must be finite and at least 0 and at most 1, got nan"),
         ({"n_arms": 0}, r"n_arms must be at least 1, got 0"),
-        ({"horizon": 2}, r"horizon must be at least 3, got 2"),
+        ({"horizon": 0}, r"horizon must be at least 1, got 0"),
         ({"policy": "light"}, r"no policy is called 'light'"),
     ],
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
+from interpreting import plain_python  # noqa: F401 - a fixture
 
 WORLD = en.Bernoulli(n_arms=3, gap=0.5)
 
@@ -40,7 +39,7 @@ def test_the_three_accounts():
 
 
 def test_summary_best_first():
-    rows = RUN.summary()
+    rows = RUN._rows()
     assert [row[0] for row in rows] == ["best", "middle", "worst of all"]
     assert rows[0][1:] == (2.0, 0.0, 2.0, 2.0)
     assert rows[1][1:] == pytest.approx((7.0, 2 * np.sqrt(13 / 3), 6.0, 11.0))
@@ -48,14 +47,14 @@ def test_summary_best_first():
 
 
 def test_summary_of_a_single_replication_has_no_error():
-    ((_, mean, error, median, largest),) = made_up([[[3.0]]]).summary()
+    ((_, mean, error, median, largest),) = made_up([[[3.0]]])._rows()
     assert (mean, median, largest) == (3.0, 3.0, 3.0)
     assert np.isnan(error)
 
 
 def test_policies_whose_log_ended_come_last():
     run = made_up([[[np.nan]], [[2.0]], [[np.nan]], [[1.0]]])
-    assert [row[0] for row in run.summary()] == ["d", "b", "a", "c"]
+    assert [row[0] for row in run._rows()] == ["d", "b", "a", "c"]
 
 
 def test_table():
@@ -79,44 +78,51 @@ def test_repr():
     assert repr(RUN) == "Run(3 policies, Bernoulli(n_arms=3, gap=0.5), horizon=1000, replications=3, seed=5)"
 
 
-def test_curves():
-    rows = RUN.curves()
-    assert len(rows) == 3 * 2
-    error = 2 * np.sqrt(13 / 3)
-    assert rows[1] == pytest.approx(
-        {"policy": "middle", "round": 1000, "regret": 7.0, "low": 7.0 - error, "high": 7.0 + error}
-    )
-    assert rows[2] == pytest.approx({"policy": "best", "round": 10, "regret": 1.0, "low": -1.0, "high": 3.0})
-    single = made_up([[[3.0, 4.0]]]).curves()
-    assert [(row["low"], row["regret"], row["high"]) for row in single] == [(3.0,) * 3, (4.0,) * 3]
+def test_its_frames_are_those_of_a_study():
+    curves = RUN.curves
+    assert list(curves["policy"].unique()) == ["middle", "best", "worst of all"]
+    assert curves.set_index(["policy", "round"]).loc["middle", "mean"].tolist() == [1.0, 7.0]
+    summary = RUN.summary.set_index("policy")
+    assert summary["median"].to_dict() == {"middle": 6.0, "best": 2.0, "worst of all": 200.0}
+    assert RUN.final.query("policy == 'middle'")["regret"].tolist() == [4.0, 6.0, 11.0]
+    study = RUN.study()
+    assert study.complete
+    assert study.ranking["policy"].iloc[0] == "best"
+    assert "worst of all" in study.table("summary")
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_the_chart_shows_the_curves(log):
-    pytest.importorskip("altair")
-    chart = RUN.plot(log=log).to_dict()
-    (values,) = json.loads(json.dumps(chart))["datasets"].values()
-    assert values == RUN.curves()
-    band, line = chart["layer"]
-    assert (band["encoding"]["y"]["field"], band["encoding"]["y2"]["field"]) == ("low", "high")
-    assert line["encoding"]["y"]["field"] == "regret"
-    for layer in (band, line):
-        assert layer["encoding"]["x"]["field"] == "round"
-        assert layer["encoding"]["color"]["field"] == "policy"
-        assert (layer["encoding"]["x"].get("scale", {}).get("type") == "log") == log
-    assert chart["title"] == repr(WORLD)
+def test_the_chart_shows_the_curves():
+    lines = {line.get_label(): line for line in RUN.plot(x="linear").axes[0].get_lines()}
+    for label in RUN.labels:
+        shown = RUN.curves.query("policy == @label")
+        assert lines[label].get_ydata().tolist() == shown["mean"].tolist()
+        assert lines[label].get_xdata().tolist() == [10, 1000]
 
 
-def test_charts_are_written(tmp_path):
-    pytest.importorskip("vl_convert")
-    RUN.plot(tmp_path / "regret.svg")
-    text = (tmp_path / "regret.svg").read_text(encoding="utf-8")
-    assert text.startswith("<svg")
-    assert "worst of all" in text
-    assert "regret" in text
+def test_a_run_whose_log_ended_can_still_be_drawn():
+    run = made_up([[[1.0, np.nan], [2.0, np.nan]]])
+    (line, *_) = run.plot().axes[0].get_lines()
+    assert line.get_xdata().tolist() == [10]
 
 
-def test_a_run_whose_log_ended_can_still_be_drawn(tmp_path):
-    pytest.importorskip("vl_convert")
-    made_up([[[1.0, np.nan], [2.0, np.nan]]]).plot(tmp_path / "regret.svg")
-    assert (tmp_path / "regret.svg").read_text(encoding="utf-8").startswith("<svg")
+def test_in_a_notebook():
+    shown = made_up([[[1.0], [2.0]]], labels=("<b>",))._repr_html_()
+    assert "<th>&lt;b&gt;</th><td>1.5</td>" in shown
+    assert "<table>" in RUN.study()._repr_html_()
+
+
+@pytest.mark.usefixtures("plain_python")
+def test_a_run_of_some_replications_is_played_again_to_the_bit():
+    """Number 9 of a series, of a policy that was not told the horizon, with its distributions."""
+    how = {"horizon": 60, "seed": 3, "tell_horizon": False}
+    run = bw.simulate(bw.TsallisINF(), WORLD, replications=range(8, 11), probabilities=True, **how)
+    study = run.study()
+    assert study.final["replication"].tolist() == [8, 9, 10]
+    again = study.replay(0, 9)
+    assert again.regret[0, 0].tolist() == run.regret[0, 1].tolist()
+    assert again.traces[0][0].p.shape == (61, 3)
+    kept = study.probabilities(0).pivot(index="round", columns="arm", values="probability").to_numpy()
+    assert kept.tolist() == run.probabilities[0, 0].tolist()
+    assert study.plot("probabilities").axes[0].get_ylabel() == "probability"
+    with pytest.raises(bw.errors.InvalidArgumentError, match=r"replication must be in 0\.\.10"):
+        study.replay(0, 11)

@@ -19,6 +19,7 @@ EXPLICIT = [
     bw.Ito21(eta=0.0),
     bw.DecoupledTsallisINF("original"),
     bw.SAO(),
+    bw.KLUCB(c=3),
 ]
 
 
@@ -85,4 +86,4 @@ def test_every_other_explicit_policy_by_hand(policy):
             total[t] = means[pull.arm] - 0.25
         regret[seed] = total.cumsum()[[99, 999]]
     assert (regret > 0.0).all()
-    check(policy, regret, rounds, horizon, n_arms=n, gaps=means - 0.25)
+    check(policy, regret, rounds, horizon, n_arms=n, means=means)

@@ -258,7 +258,10 @@ def test_the_example_writes_what_it_says(example, tmp_path, capsys):
     found = example.survey(steps=1)
     assert [row["ratio"] for row in rows] == [one.ratio for one in found]
     assert all(row["ratio"] <= row["proved"] for row in rows)
-    assert example.chart(found).data.values == rows
+    drawn = example.chart(found).to_dict()
+    assert [panel["title"] for panel in drawn["concat"]] == ["β = 0.25", "β = 0.75"]  # and no empty one
+    assert drawn["concat"][0]["encoding"]["x"]["axis"]["values"] == [1e3, 1e6]  # ticks where searches are
+    assert [row for panel in example.chart(found).concat for row in panel.data.values] == rows
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import bothworlds as bw
 from accounting import interpreted  # noqa: F401
@@ -28,7 +31,7 @@ from bothworlds.theory.accounting.accounts import account_game
 from bothworlds.theory.verification import lemmas, universal
 from bothworlds.theory.verification.games import games, play
 from bothworlds.theory.verification.lemmas import ROUNDING
-from bothworlds.theory.verification.verdict import LEMMAS, smallest_barrier
+from bothworlds.theory.verification.verdict import HEADER, LEMMAS, smallest_barrier
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 ROUNDS = 24
@@ -305,7 +308,13 @@ def test_the_smallest_barrier_is_where_the_relation_starts_to_fail():
 def test_tables_and_names():
     rows = verify(policies=[bw.TsallisINF()], rounds=8, search=False)
     text = lemma_table(rows)
-    assert text.splitlines()[0].split()[:2] == ["lemma", "verdict"]
+    assert re.split("  +", text.splitlines()[0]) == list(HEADER)
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(row.paper for row in rows)
+    told = io.StringIO()
+    Console(file=told, width=80).print(rich_lemma_table(rows))
+    assert all(f"{row.lemma} " in told.getvalue() for row in rows)  # nothing is cut or folded
+    assert re.search(r"optimal-arms +A\.3\.1 +holds +\S+ +1e-12", told.getvalue())
     page = (Path(__file__).parents[2] / "docs" / "proof.md").read_text(encoding="utf-8")
     for name in {row.lemma for row in rows} | {lemma.name for lemma in LEMMAS}:
         assert f"\n({name})=\n" in page, name

@@ -33,14 +33,17 @@ class Bernoulli(Stationary, name="bernoulli"):
     Parameters
     ----------
     means:
-        Mean losses in [0, 1], one per arm.
+        Mean losses in [0, 1], one per arm; afterwards they are here in either case.
     n_arms, gap, optimal, level:
         The two-level design.
 
     Examples
     --------
     >>> import bothworlds as bw
-    >>> bw.environments.Bernoulli(n_arms=4, gap=0.2, optimal=2).gaps.round(3)
+    >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.2, optimal=2)
+    >>> world.means
+    (0.4, 0.4, 0.6, 0.6)
+    >>> world.gaps.round(3)
     array([0. , 0. , 0.2, 0.2])
     """
 
@@ -51,10 +54,13 @@ class Bernoulli(Stationary, name="bernoulli"):
     level: float = 0.5
 
     def __post_init__(self) -> None:
-        if (self.means is None) == (self.gap is None):
-            raise InvalidArgumentError(
-                "means", self.means, "given, or n_arms and gap, and not both", got=repr(self)
-            )
+        allowed = "given, or n_arms and gap, and not both"
+        if self.means is None and self.gap is None:
+            raise InvalidArgumentError("means", self.means, allowed, got=repr(self))
+        if self.means is not None and self.gap is not None:
+            both = f"Bernoulli(means={self.means!r}, gap={self.gap!r})"
+            fix = "leave out one (in replace(world, gap=…): means=None)"
+            raise InvalidArgumentError("means", self.means, allowed, got=both, fix=fix)
         if self.gap is not None:
             check_design(self.n_arms, self.gap, self.optimal)
             _check.number("level", self.level, at_least=0.0, at_most=1.0)
@@ -65,6 +71,9 @@ class Bernoulli(Stationary, name="bernoulli"):
                     "such that level ± gap/2 is within [0, 1]",
                     got=f"level={self.level}, gap={self.gap}",
                 )
+            good, bad = (float(self.level + side * self.gap / 2) for side in (-1, 1))
+            design = (good,) * self.optimal + (bad,) * (self.n_arms - self.optimal)
+            object.__setattr__(self, "means", design)
             return
         means = check_means("means", self.means)
         if self.n_arms not in (0, len(means)):
@@ -73,13 +82,12 @@ class Bernoulli(Stationary, name="bernoulli"):
         object.__setattr__(self, "n_arms", len(means))
 
     def mean_losses(self) -> FloatArray:
-        """The mean loss of every arm."""
-        if self.means is not None:
-            return np.array(self.means)
-        assert self.gap is not None
-        means = np.full(self.n_arms, self.level + self.gap / 2)
-        means[: self.optimal] = self.level - self.gap / 2
-        return means
+        """The means."""
+        return np.array(self.means)
+
+    def given(self) -> dict[str, Any]:
+        """The means, or the design from which they follow."""
+        return super().given() | ({} if self.gap is None else {"means": None})
 
     def parameters(self, horizon: int) -> BernoulliParameters:
         """Means and gaps."""

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bothworlds.environments.base import Environment, watches
 from bothworlds.experiments.experiment import EVIDENCE
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ NANOSECONDS = {
     "uniform": (45.0, 1.0),
     "watched": (240.0, 6.0),  # over the default
 }
+INTEGRATED = ("thompson", "discounted-thompson", "sliding-window-thompson")
+INTEGRAL = 3900.0  # per round and arm: their distribution, in worlds that read it
 SEARCHED = (300.0, 26.0)  # FTRL with a regularizer whose p is searched arm by arm
 CLOSED = ("log-barrier",)  # … and those where it is not
 
@@ -68,11 +71,13 @@ class Batch(NamedTuple):
     stop: int
 
 
-def nominal_seconds(policy: Entry, n_arms: int, horizon: int) -> float:
-    """About how long one replication takes."""
+def nominal_seconds(policy: Entry, n_arms: int, horizon: int, *, read: bool = False) -> float:
+    """About how long one replication takes; ``read``: in a world that reads the policy's distribution."""
     per_round, per_arm = NANOSECONDS.get(policy.kind, AVERAGE)
     if policy.kind == "ftrl" and _name(policy.settings.get("regularizer")) not in CLOSED:
         per_round, per_arm = SEARCHED
+    if read and not _kinds(policy.settings).isdisjoint(INTEGRATED):
+        per_arm += INTEGRAL
     return REPLICATION_SECONDS + 1e-9 * horizon * (per_round + per_arm * n_arms)
 
 
@@ -80,11 +85,27 @@ def _name(part: Any) -> Any:
     return part.get("kind") if isinstance(part, dict) else part
 
 
-def nominal_costs(experiment: Experiment, n_arms: Sequence[int]) -> list[float]:
-    """Nominal seconds of one replication of each cell; ``n_arms`` is that of each environment."""
+def _kinds(settings: Any) -> set[str]:
+    """The kinds of a policy and of the policies inside it."""
+    if not isinstance(settings, dict):
+        return set()
+    inside = (kind for part in settings.values() for kind in _kinds(part))
+    return {str(settings.get("kind")), *inside}
+
+
+def nominal_costs(experiment: Experiment, worlds: Sequence[Environment]) -> list[float]:
+    """Nominal seconds of one replication of each cell; ``worlds`` are the environments, built."""
+    reads = {
+        (k, t): watches(world.parameters(t)) for k, world in enumerate(worlds) for t in experiment.horizons
+    }
     return [
-        nominal_seconds(experiment.policies[cell.policy], n_arms[cell.environment], cell.horizon)
-        + _evidence_seconds(experiment, n_arms[cell.environment], cell.horizon)
+        nominal_seconds(
+            experiment.policies[cell.policy],
+            worlds[cell.environment].n_arms,
+            cell.horizon,
+            read=bool(reads[cell.environment, cell.horizon]),
+        )
+        + _evidence_seconds(experiment, worlds[cell.environment].n_arms, cell.horizon)
         for cell in experiment.cells()
     ]
 
@@ -133,6 +154,7 @@ class Forecast:
         self._nominal: dict[int, float] = defaultdict(float)
         self._actual: dict[int, float] = defaultdict(float)
         self.worked = 0.0
+        self._since: tuple[float, float] | None = None  # seconds worked and elapsed, at the first chunk
 
     def nominal(self, batch: Batch) -> float:
         """What a batch should take."""
@@ -155,8 +177,14 @@ class Forecast:
         return total
 
     def time_left(self, batches: Iterable[Batch], elapsed: float, workers: int) -> float:
-        """Seconds until these batches are done, ``elapsed`` seconds after the start."""
-        speed = self.worked / elapsed if self.worked and elapsed > 0.0 else float(workers)
+        """Seconds until these batches are done, ``elapsed`` seconds after the start.
+
+        Until the first chunk is done workers may have compiled kernels: speed is measured from there on.
+        """
+        if self._since is None and self.worked:
+            self._since = self.worked, elapsed
+        worked, passed = (0.0, 0.0) if self._since is None else self._since
+        speed = (self.worked - worked) / (elapsed - passed) if self.worked > worked else float(workers)
         return self.seconds(batches) / speed
 
 

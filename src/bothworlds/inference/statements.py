@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds._words import counted
+from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, UnknownNameError
 from bothworlds.inference.alarm import Alarm, alarm_of
 from bothworlds.inference.comparisons import AnyWorld, StationaryWorld, e_bh
@@ -479,12 +478,7 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         heads, rows = self._rows()
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-        )
-        notes = "<br>".join(html.escape(line) for line in self.lines())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+        return html_table(heads, rows, self.lines())
 
 
 def _plain(interval: Interval) -> dict[str, Any]:

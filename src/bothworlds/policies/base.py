@@ -81,11 +81,13 @@ class Policy(Value, ABC):
         raise NotImplementedError(f"{type(self).__name__} fits {problem!r}, and must say how")
 
     def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
-        """Check the number of arms, the horizon and the problem, then give the parameters."""
+        """Check the number of arms, the horizon and the problem, then give the parameters.
+
+        Formulas of policies need a round for every arm: one that is told T < K plays as for T = K.
+        """
         n_arms = _check.integer("n_arms", n_arms, at_least=1)
         if horizon is not None:
-            fix = f"there are {n_arms} arms: give a longer horizon, or None if it is unknown"
-            horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=fix)
+            horizon = max(n_arms, _check.integer("horizon", horizon, at_least=1))
         if problem.plain:
             return self.parameters(n_arms, horizon)
         problem.check(n_arms)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +16,16 @@ import pyarrow.parquet as pq
 
 from bothworlds import statefile
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._value import to_table
+from bothworlds._version import __version__
 from bothworlds._words import some_are
-from bothworlds.errors import StoreError
+from bothworlds.errors import BothworldsError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
 from bothworlds.experiments.plan import Batch
 from bothworlds.experiments.store import Store
+from bothworlds.experiments.store.writing import cell_facts
 from bothworlds.inference.looks import Look
+from bothworlds.simulation import Run
 
 LOOK_COLUMNS = list(Look._fields)
 RESULT_COLUMNS = ["cell", "replication", "round", "regret", "clean_regret", "loss"]
@@ -54,6 +60,8 @@ class Results(NamedTuple):
     runs: dict[int, Runs]
     seconds: dict[Batch, float]
     files: dict[Batch, Path]
+    distributions: Mapping[int, tuple[IntArray, FloatArray]] = MappingProxyType({})
+    """Rounds, and rounds × arms, of replication 0 of cells whose distributions are in memory."""
 
 
 def read_results(folder: Path) -> Results:
@@ -81,6 +89,55 @@ def read_results(folder: Path) -> Results:
             f"{some_are(0, len(store.plan), 'chunk')} there; run {resume_command(folder)}"
         )
     return Results(store.manifest, _split(folder, pa.concat_tables(tables)), seconds, files)
+
+
+def results_of(run: Run) -> Results:
+    """A run in memory as the results of a study of one world."""
+    numbers = np.arange(run.replications) if run.numbers is None else np.array(run.numbers)
+    total = int(numbers[-1]) + 1
+    world = run.environment
+    entries = [
+        {"label": label, "swept": {}} | described(p)
+        for label, p in zip(run.labels, run.policies, strict=True)
+    ]
+    shared = cell_facts(world, run.horizon) | {"environment": 0, "horizon": run.horizon}
+    batches = [Batch(i, int(numbers[0]), total) for i in range(len(run.labels))]
+    manifest = {
+        "version": __version__,
+        "title": repr(world),
+        "description": "",
+        "seed": run.seed,
+        "replications": total,
+        "tell_horizon": run.tell_horizon,
+        "fingerprint": "",
+        "policies": entries,
+        "environments": [
+            {"label": repr(world), "swept": {}, "n_arms": world.n_arms, "regret_kind": world.regret_kind}
+            | described(world)
+        ],
+        "cells": [{"cell": i, "policy": i} | shared for i in range(len(run.labels))],
+        "chunks": [[list(batch)] for batch in batches],
+        "runs": [],
+    }
+    runs = {
+        i: Runs(numbers, run.checkpoints, run.regret[i], run.clean_regret[i], run.losses[i])
+        for i in range(len(run.labels))
+    }
+    kept = (
+        {}
+        if run.probabilities is None
+        else {i: (run.checkpoints, run.probabilities[i, 0]) for i in range(len(run.labels))}
+    )
+    return Results(manifest, runs, dict.fromkeys(batches, math.nan), {}, kept)
+
+
+def described(part: Any) -> dict[str, Any]:
+    """Kind, settings and repr of a policy or environment; one without a name has no settings to keep."""
+    try:
+        settings = to_table(part)
+    except BothworldsError:
+        settings = {"kind": type(part).__name__}
+    return {"kind": settings["kind"], "settings": settings, "repr": repr(part)}
 
 
 def resume_command(folder: Path) -> str:

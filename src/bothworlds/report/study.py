@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from rich.console import RenderableType
 
-from bothworlds import _check
+from bothworlds import _check, environments, policies
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds._words import counted
+from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
+from bothworlds.report.comparison import compare
 from bothworlds.report.folder import (
     Results,
     Runs,
     read_probabilities,
     read_results,
+    results_of,
     resume_command,
     write_files,
 )
 from bothworlds.report.numbers import frames, scores
 from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.text.tables import TITLES, text_table
+from bothworlds.simulation import Run, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bothworlds.report.decomposition import Decomposition
 
 TEXT_TABLES = tuple(name for name in TITLES if name != EVIDENCE)  # of every study
 ALL_TABLES = (*TEXT_TABLES, "final", "curves")
@@ -63,6 +72,11 @@ class Study:
         """
         folder = Path(path)
         return cls(folder, read_results(folder))
+
+    @classmethod
+    def of(cls, run: Run) -> Study:
+        """A run of :func:`simulate` as a study of one world, in memory; :meth:`Run.study` is the same."""
+        return cls(Path("run"), results_of(run))
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -128,9 +142,21 @@ class Study:
     def summary(self) -> pd.DataFrame:
         """Final regret of every cell: mean with its band, quantiles, worst replication, spread.
 
-        ``ended`` counts the replications whose log ended before the horizon.
+        ``ended`` counts the replications whose log ended before the horizon. ``lower_bound`` is what no
+        policy can beat in the long run, where losses are iid with a known law, and ``within`` how many times
+        that the mean is; see :func:`bothworlds.theory.lower_bound`.
         """
         return self._frame("summary", lambda: frames.summary(self._results, self.cells, self.curves))
+
+    @property
+    def tails(self) -> pd.DataFrame:
+        """What a mean of final regret hides; see :mod:`bothworlds.report.numbers.statistics`.
+
+        Median and 95% quantile with their intervals, the trimmed mean, CVaR (the mean of the worst 5%), the
+        worst replication and its number, the mean without it, and whether it makes the mean (``lifted``:
+        with it, the mean is larger by a quarter or more). :meth:`replay` plays it again.
+        """
+        return self._frame("tails", lambda: frames.tails(self._results, self.cells))
 
     @property
     def growth(self) -> pd.DataFrame:
@@ -204,6 +230,35 @@ class Study:
         """Seconds in kernels, and nanoseconds per round. Depends on the machine."""
         return self._frame("timing", lambda: frames.timing(self._results, self.cells))
 
+    def compare(self, other: Study) -> pd.DataFrame:
+        """The final regret of another study against that of this one, cell by cell.
+
+        Cells are the same if the labels of policy and environment, and the horizon, are. Where both studies
+        have the same seed and the same world, replications share their random numbers: the difference
+        (other − this) is taken replication by replication (``paired``), with the 95% bootstrap band of its
+        mean. Elsewhere the band is that of two independent samples (Welch). A difference is 0 to the bit
+        where nothing has changed.
+
+        Parameters
+        ----------
+        other:
+            A study, complete or not.
+
+        Returns
+        -------
+        DataFrame
+            ``environment``, ``horizon``, ``policy``, ``mean_a`` (this), ``mean_b`` (other), ``difference``,
+            ``low``, ``high``, ``paired``.
+
+        Raises
+        ------
+        StoreError
+            If no cell is in both.
+        """
+        if not isinstance(other, Study):
+            raise InvalidArgumentError("other", other, "a Study", fix="Study.load(folder) gives one")
+        return compare(self, other)
+
     def runs(self, cell: int) -> Runs:
         """All replications of a cell: rounds, and regret as replications × checkpoints."""
         number = self._cell(cell)
@@ -214,50 +269,192 @@ class Study:
             )
         return self._results.runs[number]
 
+    def replay(self, cell: int, replication: int, *, trace: bool = True) -> Run:
+        """Play one replication of a cell again, to the bit, and look at it round by round.
+
+        Parameters
+        ----------
+        cell, replication:
+            As in ``study.cells`` and ``study.final``: ``study.tails`` names the worst.
+        trace:
+            Keep the distribution, estimates, arm and loss of every round: ``run.traces[0][0]``.
+        """
+        number = self._cell(cell)
+        which = _check.integer("replication", replication, at_least=0)
+        manifest = self.manifest
+        if which >= manifest["replications"]:
+            raise InvalidArgumentError("replication", which, f"in 0..{manifest['replications'] - 1}")
+        planned = manifest["cells"][number]
+        player, world = (
+            manifest["policies"][planned["policy"]],
+            manifest["environments"][planned["environment"]],
+        )
+        return simulate(
+            {player["label"]: policies.from_dict(player["settings"])},
+            environments.from_dict(world["settings"]),
+            horizon=planned["horizon"],
+            replications=range(which, which + 1),
+            seed=manifest["seed"],
+            checkpoints=self.runs(number).rounds,
+            trace=trace,
+            tell_horizon=manifest["tell_horizon"],
+        )
+
+    def decompose(
+        self,
+        policy: str,
+        *,
+        world: str | int | None = None,
+        replications: int | None = None,
+        progress: bool = True,
+    ) -> Decomposition:
+        """The paper's decomposition of a policy's regret in a world: every term, over replications.
+
+        Replications are played again, to the bit, and taken apart as the proof does; the terms are summed up
+        to each round, with the mean and its 95% band, beside the lines of the appendix's table where a
+        theorem covers the policy. ``plot("decomposition", policy=…)`` draws it.
+
+        Parameters
+        ----------
+        policy:
+            The label of one that plays an FTRL minimizer.
+        world:
+            As of :meth:`plot`; by default the first whose optimal arms are known.
+        replications:
+            How many, from the first on; all, without it.
+        progress:
+            Whether a terminal shows how far it is.
+        """
+        from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
+        from bothworlds.report.figures.contents import choose_worlds  # noqa: PLC0415
+
+        found = choose_worlds(self, world)
+        cells = self.manifest["cells"]
+        known = [panel for panel in found if cells[next(iter(panel.cells.values()))]["optimal"]]
+        panel = (known or found)[0]
+        return decompose(self, panel, policy=policy, replications=replications, progress=progress)
+
     def probabilities(self, cell: int) -> pd.DataFrame:
         """The distribution over arms after each checkpoint of replication 0: round, arm, probability.
 
         Without rows where the study did not record it.
         """
         self.runs(cell)
+        if cell in self._results.distributions:
+            return _long(*self._results.distributions[cell])
         files = self._results.files.items()
         path = next((path for job, path in files if job.cell == cell and job.first == 0), None)
         rounds: IntArray = np.empty(0, dtype=np.int64)
         p: FloatArray = np.empty((0, 0))
         if path is not None:
             rounds, p = read_probabilities(path, cell)
-        return pd.DataFrame(
-            {
-                "round": np.repeat(rounds, p.shape[1]),
-                "arm": np.tile(np.arange(p.shape[1]), rounds.size),
-                "probability": p.ravel(),
-            }
-        )
+        return _long(rounds, p)
 
-    def table(self, name: str = "summary", *, format: str = "text") -> str:
+    def table(self, name: str = "summary", *, format: str = "text", siunitx: bool = False) -> str:
         """A table as a string.
 
         Parameters
         ----------
         name:
-            One of ``"scorecard"``, ``"ranking"``, ``"summary"``, ``"growth"``, ``"scaling"``, ``"pairs"``,
-            ``"scores"``, ``"timing"``, ``"cells"``, where there is some ``"evidence"``; as CSV also
-            ``"final"`` and ``"curves"``.
+            One of ``"scorecard"``, ``"ranking"``, ``"summary"``, ``"tails"``, ``"growth"``, ``"scaling"``,
+            ``"pairs"``, ``"scores"``, ``"timing"``, ``"cells"``, where there is some ``"evidence"``; as CSV
+            also ``"final"`` and ``"curves"``.
         format:
             ``"text"``, ``"markdown"`` and ``"latex"`` (a tabular with the rules of booktabs) are for
-            readers, with few digits; ``"csv"`` has all columns and all digits.
+            readers, with few digits, the best of each world in bold; ``"csv"`` has all columns and digits.
+        siunitx:
+            For LaTeX: columns of numbers are those of the package siunitx, aligned at the decimal point.
         """
         _check.one_of("format", format, TABLE_FORMATS)
         _check.one_of("name", name, (*(ALL_TABLES if format == "csv" else TEXT_TABLES), EVIDENCE))
         if format == "csv":
             frame = getattr(self, name)
             return as_csv(frame.reset_index() if name == "scorecard" else frame)
-        return {"text": as_text, "markdown": as_markdown, "latex": as_latex}[format](text_table(self, name))
+        if format == "latex":
+            return as_latex(text_table(self, name), siunitx=siunitx)
+        return {"text": as_text, "markdown": as_markdown}[format](text_table(self, name))
 
     def rich(self, name: str = "scorecard") -> RenderableType:
         """A table for a terminal: ``rich.print(study.rich())``. Colors say no more than the marks do."""
         _check.one_of("name", name, (*TEXT_TABLES, EVIDENCE))
         return as_rich(text_table(self, name))
+
+    def plot(
+        self,
+        kind: str = "regret",
+        *,
+        world: str | int | None = None,
+        policies: Sequence[str] | None = None,
+        label: str | None = None,
+        color: str | None = None,
+        width: float | str | None = None,
+        height: float | str | None = None,
+        font: str = "sans",
+        columns: int | None = None,
+        names: str = "auto",
+        titles: bool | None = None,
+        equal: bool = False,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Figure:
+        """A chart of the study, as it stands in papers: a matplotlib figure, drawn without a network.
+
+        Parameters
+        ----------
+        kind:
+            ``"regret"`` over rounds (``x``: "log", "linear"; ``y``: "linear", "log", "per-log" for
+            R/log t, "per-root" for R/√(Kt); ``band``: "mean" for the 95% interval of the mean, "spread" for
+            the 5% to 95% quantiles; ``bounds``: draw those of theory), ``"final"`` regret by policy (``x``),
+            ``"survival"``, P(final regret > x) (``x``, ``y``), ``"pairs"`` against a ``reference``,
+            ``"sweep"`` over a ``setting`` (``x``, ``y``), ``"heat"`` over two ``settings``,
+            ``"probabilities"`` of a ``policy``'s arms (``x``), ``"decomposition"`` of a ``policy``'s regret
+            (``x``, ``y``, ``bounds``, ``replications``), ``"scores"``, ``"timing"`` (``x``).
+        world:
+            Its title, the label of its environment, or its number from 1; without it, a panel for each.
+        policies:
+            Labels of those to show; all, without it.
+        label:
+            A template of labels, such as ``"β={beta}, C={log_barrier}"``.
+        color:
+            A swept setting whose values color the lines; "policy" gives each policy a color of its own. By
+            default the one setting that tells all policies apart, if there is one.
+        width, height:
+            Inches, or text such as "8.5cm"; by default a column of text, two of them for several panels.
+        font:
+            "sans" or "serif".
+        columns, names, titles, equal:
+            Panels beside each other; where lines are named ("ends", "legend", "none"); whether panels say
+            what they show, by default where there are several; whether they share their limits.
+        ax:
+            Axes of a figure of your own to draw into, for one world.
+        options:
+            Those of the kind.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            ``savefig`` writes it; a notebook shows it.
+        """
+        from bothworlds.report.figures import figure as figures  # noqa: PLC0415 - matplotlib takes half a second
+
+        shown = figures.contents(
+            self, kind, world=world, policies=policies, label=label, color=color, **options
+        )
+        if ax is not None:
+            if len(shown) > 1:
+                raise InvalidArgumentError("world", world, "given with ax, which has room for one", got="all")
+            return figures.draw_into(ax, shown[0], names, font)
+        several = len(shown) > 1
+        return figures.figure(
+            shown,
+            width=width if width is not None else figures.WIDTH * (2.1 if several else 1.4),
+            height=height,
+            font=font,
+            columns=columns,
+            names=names,
+            titles=several if titles is None else titles,
+            equal=equal,
+        )
 
     def write_tables(self, folder: str | PathLike[str] | None = None) -> list[Path]:
         """Write all tables as CSV, LaTeX and Markdown, each whole or not at all.
@@ -287,6 +484,10 @@ class Study:
             raise InvalidArgumentError("cell", number, f"in 0..{last}", fix="study.cells lists them")
         return number
 
+    def _repr_html_(self) -> str:
+        card = text_table(self, "scorecard")
+        return html_table(card.header, card.rows, [card.title, *card.notes])
+
     def __repr__(self) -> str:
         manifest = self.manifest
         share = "complete" if self.complete else f"not complete: {self.status}"
@@ -295,3 +496,14 @@ class Study:
             f"{counted(len(manifest['environments']), 'environment')}, "
             f"{counted(manifest['replications'], 'replication')}, {share})"
         )
+
+
+def _long(rounds: IntArray, p: FloatArray) -> pd.DataFrame:
+    """Distributions, rounds × arms, as round, arm, probability."""
+    return pd.DataFrame(
+        {
+            "round": np.repeat(rounds, p.shape[1]),
+            "arm": np.tile(np.arange(p.shape[1]), rounds.size),
+            "probability": p.ravel(),
+        }
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
@@ -13,6 +13,7 @@ from bothworlds.errors import BothworldsError
 from bothworlds.report.charts.palette import PAGE_LOOK
 from bothworlds.report.charts.rows import evenly
 from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.numbers.lower import built_worlds, known_means
 from bothworlds.report.page import Section
 from bothworlds.report.study import Study
 from bothworlds.theory import account_run, bound_curve, where_did_the_regret_go
@@ -22,18 +23,27 @@ IID_KINDS = ("bernoulli", "beta", "truncated-normal", "discrete", "minimax")
 BOUND_COLUMNS = ["cell", "round", "bound", "name"]
 
 
-def bounds(study: Study) -> pd.DataFrame | None:
+def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame | None:
     """Bounds of every cell that has any: ``cell``, ``round``, ``bound``, ``name``; None if no cell has.
 
-    Of the explicit ones, which hold as numbers, the smallest of each round is kept, under one name; those
-    that are known up to a constant keep their own. The self-bounding ones take the gaps, the corruption and
-    the spread of the cell's environment. Policies of a study's own Python files, and those without a
-    theorem, have none.
+    One of each kind, adversarial and self-bounding, under its own name: the one that is smallest at the
+    horizon, of those that hold as numbers; if there is none, of those known up to a constant. The
+    self-bounding ones take the gaps, the corruption and the spread of the cell's environment. Policies of a
+    study's own Python files, and those without a theorem, have none.
+
+    Parameters
+    ----------
+    cells:
+        Only these; by default all.
     """
     manifest = study.manifest
+    wanted = None if cells is None else set(cells)
+    means = [known_means(world) for world in built_worlds(manifest)]
     rows: list[dict[str, Any]] = []
     for cell in manifest["cells"]:
-        world = manifest["environments"][cell["environment"]]
+        world, known = manifest["environments"][cell["environment"]], means[cell["environment"]]
+        if wanted is not None and cell["cell"] not in wanted:
+            continue
         if world["kind"] in ("delayed", "switching-cost", "feedback-graph"):
             continue  # hardly a theorem here is about feedback that comes late or tells more, or switches
         try:
@@ -42,7 +52,8 @@ def bounds(study: Study) -> pd.DataFrame | None:
                 policy,
                 n_arms=cell["n_arms"],
                 rounds=_rounds(cell["horizon"], cell["n_arms"]),
-                gaps=cell["gaps"],
+                gaps=cell["gaps"] if known is None else None,
+                means=known,
                 corruption=cell["corruption"] or 0.0,
                 spread=cell["spread"],
                 horizon=cell["horizon"],
@@ -51,7 +62,9 @@ def bounds(study: Study) -> pd.DataFrame | None:
         except BothworldsError:
             continue  # nothing is stated about this policy here
         fits = [row for row in curve if world["kind"] in IID_KINDS or "iid" not in row["assumes"]]
-        rows += [{"cell": cell["cell"], **row} for row in _smallest_explicit(fits)]
+        rows += [
+            {"cell": cell["cell"]} | {key: row[key] for key in BOUND_COLUMNS[1:]} for row in _least(fits)
+        ]
     return pd.DataFrame(rows, columns=BOUND_COLUMNS) if rows else None
 
 
@@ -60,17 +73,12 @@ def _rounds(horizon: int, n_arms: int) -> list[int]:
     return [marks[i] for i in evenly(len(marks), BOUND_POINTS)]
 
 
-def _smallest_explicit(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One explicit bound, the smallest in each round; all those up to a constant."""
-    explicit: dict[int, list[float]] = defaultdict(list)
-    others = []
-    for row in curve:
-        if row["explicit"]:
-            explicit[row["round"]].append(row["bound"])
-        else:
-            others.append({key: row[key] for key in BOUND_COLUMNS[1:]})
-    smallest = [{"round": t, "bound": min(values), "name": "proved"} for t, values in explicit.items()]
-    return smallest + others
+def _least(curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one bound of each kind: explicit before O(·), then the smallest at the last round."""
+    ends = {(row["kind"], row["name"]): (not row["explicit"], row["bound"]) for row in curve}
+    kinds = dict.fromkeys(kind for kind, _ in ends)
+    chosen = {min((key for key in ends if key[0] == kind), key=ends.__getitem__) for kind in kinds}
+    return [row for row in curve if (row["kind"], row["name"]) in chosen]
 
 
 # --- where did the regret go? ---------------------------------------------------------------------------
@@ -130,8 +138,10 @@ def regret_section(study: Study) -> Section | None:
     if frame.empty:
         return None
     charts = [
-        (f"Estimated regret in “{label}”, by its parts.", _stacked(rows))
-        for label, rows in frame.groupby("environment", sort=False)
+        (f"{policy} in “{environment}”.", _stacked(rows, ends))
+        for environment, world in frame.groupby("environment", sort=False)
+        for ends in [_ends(world)]
+        for policy, rows in world.groupby("policy", sort=False)
     ]
     last = frame[frame["round"] == frame.groupby("cell")["round"].transform("max")]
     table = last.pivot_table(
@@ -142,9 +152,16 @@ def regret_section(study: Study) -> Section | None:
     return Section("Where did the regret go?", ABOUT_PARTS, charts=charts, tables=[(caption, table)])
 
 
-def _stacked(frame: pd.DataFrame) -> Any:
+def _ends(world: pd.DataFrame) -> list[float]:
+    """The lowest and the highest point of the stacks of a world: its policies are drawn on one scale."""
+    heaps = world.assign(below=world["regret"].clip(upper=0.0), above=world["regret"].clip(lower=0.0))
+    sums = heaps.groupby(["policy", "round"])[["below", "above"]].sum()
+    return [float(sums["below"].min()), float(sums["above"].max())]
+
+
+def _stacked(frame: pd.DataFrame, ends: list[float]) -> Any:
     rows = [
-        {"policy": row.policy, "round": row.round, "part": PART_NAMES[str(row.part)], "regret": row.regret}
+        {"round": row.round, "part": PART_NAMES[str(row.part)], "regret": row.regret}
         for row in frame.itertuples()
     ]
     colors = alt.Scale(
@@ -152,8 +169,7 @@ def _stacked(frame: pd.DataFrame) -> Any:
     )
     areas = alt.Chart(alt.InlineData(values=rows)).mark_area(opacity=0.85)
     return areas.encode(
-        x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s")),
-        y=alt.Y("regret:Q", title="estimated regret", stack="zero"),
-        color=alt.Color("part:N", title=None, scale=colors, legend=alt.Legend(orient="bottom", columns=2)),
-        facet=alt.Facet("policy:N", title=None, columns=2, sort=list(frame["policy"].unique())),
-    ).properties(width=270, height=150)
+        x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s", tickCount=5)),
+        y=alt.Y("regret:Q", title="estimated regret", stack="zero", scale=alt.Scale(domain=ends)),
+        color=alt.Color("part:N", title=None, scale=colors, legend=alt.Legend(orient="bottom", columns=1)),
+    ).properties(height=150)

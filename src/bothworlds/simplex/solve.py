@@ -35,7 +35,7 @@ class Solution:
         Passes over the arms.
     status:
         ``"converged"``: the sum is exact to 1e-12 of the total. ``"limited"``: float64 cannot place λ
-        finely enough for that (β within 1e-5 of 1, or a total above 1 with rates that differ by many
+        finely enough for that (β within 3e-4 of 1, or a total above 1 with rates that differ by many
         orders); ``sum_error`` says how far off it is.
     """
 

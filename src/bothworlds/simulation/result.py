@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
-from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, IntArray
-from bothworlds._words import counted
+from bothworlds._words import counted, html_table
 from bothworlds.environments import Environment
 from bothworlds.policies.base import Policy
 from bothworlds.simulation.engine import CLEAN_REGRET, LOSS, REGRET
 from bothworlds.simulation.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,6 +37,9 @@ class Run:
         One tuple of :class:`Trace` per policy, if asked for.
     probabilities:
         Policies × replications × checkpoints × arms, if asked for: the distribution after each checkpoint.
+    numbers, tell_horizon:
+        The replications of the series that were played (all from 0, if None), and whether policies were told
+        the horizon.
     """
 
     labels: tuple[str, ...]
@@ -45,6 +51,8 @@ class Run:
     measured: FloatArray
     traces: tuple[tuple[Trace, ...], ...] = ()
     probabilities: FloatArray | None = None
+    numbers: range | None = None
+    tell_horizon: bool = True
 
     @property
     def regret(self) -> FloatArray:
@@ -66,7 +74,7 @@ class Run:
         """How many independent runs of each policy."""
         return int(self.measured.shape[1])
 
-    def summary(self) -> list[tuple[str, float, float, float, float]]:
+    def _rows(self) -> list[tuple[str, float, float, float, float]]:
         """Label, mean final regret, two standard errors, median and largest, best policy first.
 
         NaN where a log ended before the horizon; such policies come last.
@@ -78,48 +86,80 @@ class Run:
             rows.append((label, float(final.mean()), error, float(np.median(final)), float(final.max())))
         return sorted(rows, key=lambda row: (np.isnan(row[1]), row[1]))
 
+    @property
+    def _title(self) -> str:
+        return (
+            f"Regret after {counted(self.horizon, 'round')} in {self.environment!r}, "
+            f"{counted(self.replications, 'replication')}"
+        )
+
     def table(self) -> str:
-        """The summary as text."""
+        """Final regret by policy as text, best first: mean ± two standard errors, median, largest."""
         width = max(len(label) for label in ("policy", *self.labels))
         lines = [
-            f"Regret after {counted(self.horizon, 'round')} in {self.environment!r}, "
-            f"{counted(self.replications, 'replication')}",
+            self._title,
             f"{'policy':<{width}}  {'mean':>10}  {'± 2 SE':>8}  {'median':>10}  {'largest':>10}",
         ]
-        for label, mean, error, median, largest in self.summary():
+        for label, mean, error, median, largest in self._rows():
             lines.append(f"{label:<{width}}  {mean:>10.1f}  {error:>8.1f}  {median:>10.1f}  {largest:>10.1f}")
         return "\n".join(lines)
 
-    def curves(self) -> list[dict[str, Any]]:
-        """Mean regret with a band of two standard errors, one row per policy and checkpoint."""
-        rows = []
-        for label, values in zip(self.labels, self.regret, strict=True):
-            mean = values.mean(axis=0)
-            error = 2.0 * values.std(axis=0, ddof=min(1, len(values) - 1)) / np.sqrt(len(values))
-            for t, m, e in zip(self.checkpoints.tolist(), mean.tolist(), error.tolist(), strict=True):
-                rows.append({"policy": label, "round": t, "regret": m, "low": m - e, "high": m + e})
-        return rows
+    def _repr_html_(self) -> str:
+        rows = [(label, *(f"{number:,.1f}" for number in numbers)) for label, *numbers in self._rows()]
+        return html_table(("policy", "mean", "± 2 SE", "median", "largest"), rows, [self._title])
 
-    def plot(self, path: str | PathLike[str] | None = None, *, log: bool = False) -> Any:
-        """Regret over time as an Altair chart; written to ``path`` (.svg, .png, .html) if given.
+    def study(self) -> Any:
+        """This run as a :class:`Study`: the same tables, statistics and charts. Needs the extra ``lab``.
 
-        Needs the extra ``plot``: pip install 'bothworlds[plot]'.
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.3)
+        >>> run = bw.simulate([bw.TsallisINF(), bw.UCB1()], world, horizon=500, replications=8, seed=1)
+        >>> run.study().growth[["policy", "law"]].shape
+        (2, 2)
         """
-        alt = _check.extra("altair", "plot", "charts")
-        scale = alt.Scale(type="log") if log else alt.Undefined
-        base = alt.Chart(alt.InlineData(values=self.curves())).encode(
-            x=alt.X("round:Q", title="round", scale=scale, axis=alt.Axis(format="~s")),
-            color=alt.Color(
-                "policy:N", title=None, sort=list(self.labels), legend=alt.Legend(labelLimit=400)
-            ),
-        )
-        band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", title="regret"), y2="high:Q")
-        chart = (band + base.mark_line().encode(y="regret:Q")).properties(
-            width=480, height=300, title=repr(self.environment)
-        )
-        if path is not None:
-            chart.save(str(path))
-        return chart
+        # the lab stands above the engine, which does not import it: loaded by name, for a run that asks
+        try:
+            lab = importlib.import_module("bothworlds.report.study")
+        except ImportError as error:
+            raise ImportError(
+                "frames and charts need the extra 'lab': pip install 'bothworlds[lab]'"
+            ) from error
+        return lab.Study.of(self)
+
+    @property
+    def curves(self) -> DataFrame:
+        """Mean regret over time with its 95% band, quantiles, the worst: as :attr:`Study.curves`."""
+        found: DataFrame = self.study().curves
+        return found
+
+    @property
+    def summary(self) -> DataFrame:
+        """Final regret of every policy: as :attr:`Study.summary`."""
+        found: DataFrame = self.study().summary
+        return found
+
+    @property
+    def final(self) -> DataFrame:
+        """Regret and loss of every replication at the last checkpoint: as :attr:`Study.final`."""
+        found: DataFrame = self.study().final
+        return found
+
+    def plot(self, kind: str = "regret", **options: Any) -> Figure:
+        """A chart of the run as a matplotlib figure, drawn without a network: as :meth:`Study.plot`.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.3)
+        >>> run = bw.simulate([bw.TsallisINF(), bw.UCB1()], world, horizon=500, replications=8, seed=1)
+        >>> figure = run.plot(y="per-log", width="8.5cm", font="serif")
+        >>> run.plot("survival").axes[0].get_ylabel()
+        'P(R > x)'
+        """
+        figure: Figure = self.study().plot(kind, **options)
+        return figure
 
     def __repr__(self) -> str:
         return (

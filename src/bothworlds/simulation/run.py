@@ -138,6 +138,8 @@ def simulate(
         np.array([result.distributions for result in results]).reshape(*shape, environment.n_arms)
         if probabilities
         else None,
+        numbers,
+        tell_horizon,
     )
 
 

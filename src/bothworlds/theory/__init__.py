@@ -12,6 +12,7 @@ from bothworlds.theory.accounting.accounts import (
 from bothworlds.theory.bounds.appendix import TermTable, term_table
 from bothworlds.theory.bounds.complexities import Complexity, complexity
 from bothworlds.theory.bounds.evaluation import Bounds, bound, bound_curve
+from bothworlds.theory.bounds.lower import LowerBound, information, lower_bound, lower_bound_curve
 from bothworlds.theory.bounds.statement import Bound, Term
 from bothworlds.theory.verification.lemmas import preprocessing_parts
 from bothworlds.theory.verification.verdict import (
@@ -27,6 +28,7 @@ __all__ = [
     "Bound",
     "Bounds",
     "Complexity",
+    "LowerBound",
     "Row",
     "Term",
     "TermTable",
@@ -38,7 +40,10 @@ __all__ = [
     "complexity",
     "conjecture",
     "divergence",
+    "information",
     "lemma_table",
+    "lower_bound",
+    "lower_bound_curve",
     "preprocessing_parts",
     "rich_lemma_table",
     "smallest_barrier",

@@ -61,6 +61,7 @@ def test_killed_again_and_again(tmp_path, whole):
     assert not list(out.rglob("*.tmp"))
     runs = manifest(out)["runs"]
     assert [record["finished"] is None for record in runs[-4:]] == [True, True, True, False]
+    assert [record["seconds"] is None for record in runs[-4:]] == [True, True, True, False]
     assert sum(record["chunks_run"] for record in runs) == len(Store(out).plan)
 
 
@@ -88,6 +89,25 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
         summary = run_study(study(**STUDY), out, progress=False)
     assert summary.chunks_reused == saved
     assert rows(out) == whole
+
+
+def test_sigterm_ends_in_order(tmp_path, monkeypatch):
+    """As batch systems send it: what is done is saved, and the processes leave nothing behind."""
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+    out = tmp_path / "out"
+    process = driver(tmp_path, out, text(horizon=50, replications=9999, n_arms=3), executor="processes")
+    try:
+        wait_for(lambda: len(chunk_names(out)) >= 1)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert f"interrupted: {some_are(len(chunk_names(out)), len(Store(out).plan), 'chunk')} saved" in said
+    assert "resource_tracker" not in said
+    (record,) = manifest(out)["runs"]
+    assert record["seconds"] > 0.0
 
 
 FULL = """
@@ -137,8 +157,16 @@ def test_lines_where_nobody_sees_a_bar(tmp_path, monkeypatch, capsys):
     assert first == f"16 to play on 1 thread, into {tmp_path / 'out'}"
     assert re.fullmatch(r"16 chunks played in \d+:\d\d", last)
     assert lines
-    pattern = r" {0,2}(\d+)%  (\d+) of 16 chunks, \d+:\d\d so far, (?:about \d+:\d\d left|kernels .*)"
-    counts = [int(re.fullmatch(pattern, line)[2]) for line in lines]
+    where = r"(?:, (?:TsallisINF|UCB1) in Bernoulli K=[34] Δ=0.2)?"  # what is being played
+    pattern = (
+        rf" {{0,2}}(\d+)%  (\d+) of 16 chunks{where}, \d+:\d\d so far, (?:about \d+:\d\d left|kernels .*)"
+    )
+    found = [re.fullmatch(pattern, line) for line in lines]
+    counts = [int(match[2]) for match in found]
+    assert [int(match[1]) for match in found] == [
+        round(100 * count / 16) for count in counts
+    ]  # of chunks, too
+    assert any(" in Bernoulli" in line for line in lines)
     assert counts == sorted(counts)
     assert counts[-1] > 0
     assert lines[-1].endswith("left")

@@ -66,12 +66,31 @@ class Immediately(Executor):
 def test_any_executor_will_do(tmp_path, monkeypatch):
     small_chunks(monkeypatch, 1e-9)
     run_study(study(), tmp_path / "threads", jobs=2, progress=False)
-    executor = Immediately()
-    run_study(study(), tmp_path / "own", executor=executor, progress=False)
+    executor, told = Immediately(), []
+    run_study(study(), tmp_path / "own", executor=executor, progress=False, on_chunk=told.append)
     assert executor.count == 16
     assert executor.open  # it is the caller's
     assert rows(tmp_path / "own") == rows(tmp_path / "threads")
     assert manifest(tmp_path / "own")["runs"][0]["executor"] == "Immediately"
+    assert [chunk.done for chunk in told] == list(range(1, 17))
+    (batch,) = told[0].batches
+    assert batch[:5] == ("TsallisINF", "Bernoulli K=3 Δ=0.2", 60, 0, 1)
+    stored = rows(tmp_path / "own")
+    assert repr(batch.regret) == stored["regret"][stored["round"].index("60")]
+
+
+def test_what_on_chunk_raises_ends_the_run_and_nothing_is_lost(tmp_path, monkeypatch):
+    small_chunks(monkeypatch, 1e-9)
+
+    def tell(chunk):
+        if chunk.done == 3:
+            raise RuntimeError("the tracker is gone")
+
+    with pytest.raises(RuntimeError, match="the tracker is gone"):
+        run_study(study(), tmp_path, executor=Immediately(), jobs=1, progress=False, on_chunk=tell)
+    saved = len(chunk_names(tmp_path))
+    assert saved >= 3
+    assert run_study(study(), tmp_path, executor=Immediately(), progress=False).chunks_reused == saved
 
 
 def test_not_more_chunks_under_way_than_asked_for(tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ import pytest
 
 from bothworlds.report.charts import draw, rows
 from bothworlds.report.charts.rows import families, find_sweeps
-from bothworlds.report.numbers.scores import scorecard
 
 
 @pytest.fixture(scope="module")
@@ -113,16 +112,6 @@ def test_pairs_are_mirrored(study, panels):
     assert {row["reference"] for row in rows.pair_rows(here, reference="UCB1")} == {"UCB1"}
 
 
-def test_scores_name_the_step_of_their_ratio_best_policy_first(study):
-    found = rows.score_rows(scorecard(study))
-    assert list(dict.fromkeys(row["policy"] for row in found)) == list(study.ranking["policy"])
-    best = {
-        (row["policy"], row["environment"])
-        for row in study.scores.query("horizon == 10000 and ratio == 1").to_dict("records")
-    }
-    assert {(row["policy"], row["world"]) for row in found if row["step"] == "best"} == best
-
-
 def test_bounds_belong_to_the_policies_of_their_cells(study, bounds, panels):
     found = rows.bound_rows(bounds, panels[1], points=5)
     assert {row["policy"] for row in found} == set(panels[1].cells)
@@ -165,9 +154,3 @@ def test_charts_are_valid_and_name_every_policy(study, bounds, panels, policies)
     assert spec["layer"][0]["encoding"]["y"]["scale"]["type"] == "symlog"
     top = spec["layer"][0]["encoding"]["y"]["axis"]["values"][-1]
     assert top <= max(row["bound"] for row in theory) < 10 * top
-    assert (
-        draw.scores_chart([{"policy": "a", "world": "w", "score": 1.0, "step": "best"}], title="t").to_dict()[
-            "title"
-        ]
-        == "t"
-    )

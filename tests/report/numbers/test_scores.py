@@ -65,4 +65,7 @@ def test_a_world_that_lacks_the_largest_horizon_counts_everywhere_alike(uneven):
     assert uneven.scorecard.notna().all(axis=None)
     assert "after 1,000 to 10,000 rounds" in uneven.table("scorecard")
     assert "Scores after 1,000 to 10,000 rounds" in page(uneven)
-    assert "on average over 2 worlds" in findings(uneven.scores, uneven.ranking, uneven.pairs).sentences[0]
+    assert (
+        "on average over 2 worlds"
+        in findings(uneven.scores, uneven.ranking, uneven.pairs, uneven.tails).sentences[0]
+    )

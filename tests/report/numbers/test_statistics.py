@@ -146,3 +146,27 @@ def test_policies_without_difference_are_seldom_called_different():
         regret = rng.gamma(2.0, size=(1, 16)) + rng.gamma(2.0, size=(10, 16))
         false += bool(statistics.compare_pairs(regret, np.ones((10, 16), dtype=bool)).p_holm.min() < 0.05)
     assert false <= 16  # 8%: 5% and three standard errors
+
+
+# --- tails ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 5, 6, 12, 21, 32, 64, 101, 500])
+@pytest.mark.parametrize("q", [0.05, 0.25, 0.5, 0.95])
+def test_quantile_intervals_are_those_of_scipy(n, q):
+    values = np.sort(np.random.default_rng(n).standard_cauchy(n))
+    theirs = stats.quantile_test(values, q=0.0, p=q).confidence_interval(0.95)
+    assert statistics.quantile_interval(values, q) == pytest.approx((theirs.low, theirs.high), nan_ok=True)
+
+
+@pytest.mark.parametrize("n", [1, 7, 20, 33])
+def test_cvar_is_the_average_of_the_last_quantiles(n):
+    values = np.random.default_rng(n).exponential(size=n)
+    grid = (np.arange(200_000) + 0.5) / 200_000  # the midpoint rule, of the empirical quantile function
+    quantiles = np.quantile(values, 1.0 - 0.05 * (1.0 - grid), method="inverted_cdf")
+    assert statistics.conditional_value_at_risk(values) == pytest.approx(quantiles.mean(), rel=1e-4)
+
+
+def test_the_trimmed_mean_is_that_of_scipy():
+    values = np.random.default_rng(1).standard_cauchy(37)
+    assert statistics.trimmed_mean(np.sort(values)) == pytest.approx(stats.trim_mean(values, 0.1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -90,26 +91,99 @@ def ticks(page, box, axis):
 def test_it_loads_offline_without_a_word_on_the_console(page):
     assert page.trouble == []
     assert page.evaluate("window.hacked") is None
-    # curves of four worlds, ends of three (a log ended), a run, a sweep, pairs, and the extra section's
-    assert page.locator(".chart svg.marks").count() == 11
-    assert page.locator("h2").first.inner_text() == "Which policy survives which world?"
+    # curves of four worlds, ends and tails of three (a log ended), a run, sweep, heat map, pairs, an extra
+    assert page.locator(".chart svg.marks").count() == 15
+    assert page.locator("h2").all_inner_texts()[:2] == [
+        "Regret over time",
+        "Which policy survives which world?",
+    ]
 
 
-def test_linear_and_log_scales(page):
+def test_scales_of_rounds_and_of_regret(page):
     before = (ticks(page, "#curves", 0), ticks(page, "#curves", 1))
-    assert before[0] == "1101001k10k"
-    assert before[1] == "0101001k"
-    page.click("#scale-x button[value=linear]")
-    page.click("#scale-y button[value=linear]")
-    settle(page)
-    after = (ticks(page, "#curves", 0), ticks(page, "#curves", 1))
-    assert after[0] == "2k4k6k8k10k"
-    assert after[1] != before[1]
-    assert page.get_attribute("#scale-x button[value=linear]", "aria-pressed") == "true"
+    assert before[0] == "02k4k6k8k10k"
     page.click("#scale-x button[value=log]")
     page.click("#scale-y button[value=log]")
     settle(page)
+    assert (ticks(page, "#curves", 0), ticks(page, "#curves", 1)) == ("1101001k10k", "0101001k")
+    assert page.get_attribute("#scale-x button[value=log]", "aria-pressed") == "true"
+    for scale, title in (("per-log", "regret / log t"), ("per-root", "regret / √(Kt)")):
+        page.click(f"#scale-y button[value={scale}]")
+        settle(page)
+        assert page.locator("#curves .role-axis-title text >> nth=1").text_content() == title
+    page.click("#scale-x button[value=linear]")
+    page.click("#scale-y button[value=linear]")
+    settle(page)
     assert (ticks(page, "#curves", 0), ticks(page, "#curves", 1)) == before
+
+
+def test_under_its_own_law_a_curve_is_level(page):
+    """The last decade of “Decoupled” in “Switching” follows √t: R/√(Kt) stays, R itself trebles."""
+    values = """(name) => {
+        const chart = document.querySelectorAll('#curves figure')[2];
+        const heights = [...chart.querySelectorAll('.mark-line path')].map((path) =>
+            path.getAttribute('d').split('L').map((point) => Number(point.replace('M', '').split(',')[1])));
+        return heights;
+    }"""
+    page.click("#scale-y button[value=per-root]")
+    settle(page)
+    level = page.evaluate(values)[3]
+    page.click("#scale-y button[value=linear]")
+    settle(page)
+    steep = page.evaluate(values)[3]
+    height = 260.0
+    late = -len(steep) // 5
+
+    def change(line):
+        return (line[late] - line[-1]) / (height - line[-1])
+
+    assert abs(change(level)) < 0.25
+    assert change(steep) > 0.5
+
+
+def test_names_at_line_ends_where_there_is_room_and_the_same_scale(page):
+    assert (
+        page.locator("#curves .mark-text.role-mark text").count() == 0
+    )  # four charts beside each other have none
+    page.select_option("#world", "1")
+    settle(page)
+    names = page.locator("#curves .mark-text.role-mark text")
+    assert "UCB1" in names.all_text_contents()
+    places = sorted(box["y"] for box in (name.bounding_box() for name in names.all()))
+    assert all(low + 12 <= high for low, high in pairwise(places))
+    page.select_option("#world", "all")
+    settle(page)
+
+    def tops():
+        return {ticks_of(page, chart) for chart in range(3)}
+
+    apart = tops()
+    page.check("#equal")
+    settle(page)
+    assert len(tops()) == 1 < len(apart)
+    page.uncheck("#equal")
+    settle(page)
+
+
+def ticks_of(page, chart):
+    return page.evaluate(
+        """(chart) => document.querySelectorAll('#curves figure')[chart]
+            .querySelectorAll('.role-axis-label')[1].textContent""",
+        chart,
+    )
+
+
+def test_colors_follow_a_swept_setting(page):
+    before = page.locator("#legend button svg path").first.get_attribute("stroke")
+    page.select_option("#color", "beta")
+    settle(page)
+    shades = [
+        b.locator("path").first.get_attribute("stroke") for b in page.locator("#legend [data-policy]").all()
+    ]
+    assert shades == ["var(--s0)", "var(--s8)", *["var(--muted)"] * 3]
+    page.select_option("#color", "policy")
+    settle(page)
+    assert page.locator("#legend button svg path").first.get_attribute("stroke") == before
 
 
 def test_the_legend_switches_policies_by_mouse_and_by_keyboard(page):
@@ -135,6 +209,7 @@ def test_nothing_to_show_is_said(page):
     page.click("#legend button[value=none]")
     settle(page)
     assert page.locator("#curves .empty").count() == 4
+    assert page.locator("#curves figcaption button:visible").count() == 0  # nothing to save
     page.click("#legend button[value=all]")
     settle(page)
     assert page.locator("#curves .empty").count() == 0
@@ -154,11 +229,11 @@ def test_choosing_a_world_a_band_and_bounds(page):
     assert page.evaluate(area) != narrow
     page.select_option("#world", "0")
     settle(page)
-    with_bounds = len(strokes(page))
-    page.uncheck("#show-bounds")
-    settle(page)
-    assert len(strokes(page)) == with_bounds - 5
+    without = len(strokes(page))
     page.check("#show-bounds")
+    settle(page)
+    assert len(strokes(page)) == without + 5
+    page.uncheck("#show-bounds")
     page.select_option("#band", "mean")
     page.select_option("#world", "all")
     settle(page)
@@ -172,6 +247,7 @@ def test_arms_pairs_and_sweeps_follow_their_selects(page):
         ("#run-chart", "#run-world", "4"),
         ("#pairs-chart", "#pairs-reference", "0"),
         ("#sweep-chart", "#sweep-setting", "1"),
+        ("#heat-chart", "#heat-view", "1"),
     ):
         before = picture(box)
         page.select_option(select, option)
@@ -192,7 +268,8 @@ def test_values_on_hover(page):
     cells = [text.strip() for text in page.locator("#vg-tooltip-element td").all_inner_texts()]
     told = dict(zip(cells[::2], cells[1::2], strict=True))
     assert told["policy"] in page.evaluate("JSON.parse(document.getElementById('data').textContent).policies")
-    assert float(told["95% from"]) <= float(told["mean regret"]) <= float(told["95% to"])
+    low, mean, high = (float(told[key].replace(",", "")) for key in ("95% from", "mean regret", "95% to"))
+    assert low <= mean <= high
 
 
 def test_a_saved_chart_has_its_colors(page):
@@ -213,6 +290,11 @@ def test_a_phone_in_the_dark(show):
         "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().right))"
     )
     assert wide <= 360
+    shrunk = (
+        "[...document.querySelectorAll('.chart svg')]"
+        ".map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
+    )
+    assert min(page.evaluate(shrunk)) > 0.99  # so that letters keep their size
     label = "getComputedStyle(document.querySelector('#curves .role-axis-label text')).fill"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(233, 235, 238)"
     assert page.evaluate(label) == "rgb(233, 235, 238)"
@@ -229,7 +311,9 @@ def test_a_single_replication_is_drawn_without_intervals(show, tmp_path):
         tmp_path / "out", FakeStudy(POLICIES[:3], WORLDS[:1]), replications=1, checkpoints=20
     )
     page = show(write_report(Study.load(folder), tmp_path / "report.html"))
-    assert page.locator(".chart svg.marks").count() == 5  # curves, ends, a run, a sweep, pairs
+    assert (
+        page.locator(".chart svg.marks").count() == 7
+    )  # curves, ends, tails, a run, a sweep, a heat map, pairs
     assert page.locator(".mark-line path").count() > 0
     assert page.locator("#curves .mark-area path").count() == 0
     assert page.locator("#pairs-note").inner_text().endswith("A single replication has no interval.")

@@ -13,6 +13,7 @@ import pytest
 from bothworlds.errors import StoreError
 from bothworlds.report.page import data as page_module
 from bothworlds.report.page import page, write_report
+from bothworlds.report.page.data import page_data
 from bothworlds.report.study import Study
 from lab_store import POLICIES, WORLDS, FakeStudy, many, write_store
 
@@ -66,8 +67,8 @@ def reader(text) -> Reader:
 
 def test_every_section_is_there_and_linked(reader):
     sections = [
-        "finding",
         "regret",
+        "finding",
         "extra-0",
         "sweeps",
         "arms",
@@ -131,6 +132,16 @@ def test_a_partial_study_says_so(tmp_path):
     study = Study.load(write_store(tmp_path / "out", replications=4, checkpoints=20, missing={0, 1, 4, 5}))
     told = " ".join(parse(page(study)).text)
     assert f"not complete. The store has {study.status}; 7 of 40 cells are without a result yet." in told
+    assert "is best overall" not in told
+    assert "Scores after" in told  # what is there is shown
+
+
+def test_a_world_without_results_is_not_among_those_drawn_at_first(tmp_path):
+    half = FakeStudy(POLICIES[:2], WORLDS[:2])
+    folder = write_store(tmp_path / "out", half, horizons=(100,), replications=2, per_chunk=1, missing={3, 4})
+    data = page_data(Study.load(folder))
+    assert [bool(curves) for curves in data["curves"]] == [True, False]
+    assert data["overview"] == [0]
 
 
 def test_one_policy_in_one_world_without_probabilities(tmp_path):
@@ -186,5 +197,5 @@ def test_many_worlds_stand_in_rows(tmp_path):
     text = page(study)
     card = text[text.index('<table class="scores">') :].partition("</table>")[0]
     rows = re.findall(r'<th scope="row">(.*?)<', card)
-    assert rows == ["mean", "worst", *study.scorecard.columns]
-    assert card.count("<td") == 2 * 15
+    assert rows == ["mean", "by median", "by trimmed", "worst", *study.scorecard.columns]
+    assert card.count("<td") == 2 * 17

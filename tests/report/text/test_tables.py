@@ -35,7 +35,7 @@ def test_latex_is_a_booktabs_tabular(study, name):
     columns = re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", lines[0])[1]
     assert (lines[1], lines[3]) == (r"\toprule", r"\midrule")
     assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
-    rows = [lines[2], *lines[4:-2]]
+    rows = [lines[2], *(line for line in lines[4:-2] if line != r"\addlinespace")]
     assert len(rows) == 1 + len(getattr(study, name))
     for row in rows:
         assert row.endswith(r" \\")
@@ -44,6 +44,29 @@ def test_latex_is_a_booktabs_tabular(study, name):
         assert not re.search(r"(?<!\\)[#%]", row)
         assert not re.search(r"[β√±−★●○✗]", row)
         assert row.count("{") == row.count("}")
+
+
+def test_latex_sets_the_best_in_bold_and_names_groups_once(study):
+    text = study.table("summary", format="latex")
+    summary = study.summary
+    worlds = summary.groupby(["environment", "horizon"], sort=False)
+    assert text.count(r"\mathbf") == (summary["mean"] == worlds["mean"].transform("min")).sum()
+    assert text.count(r"\addlinespace") == worlds.ngroups - 1
+    first = formats.latex(str(summary["environment"][0]))
+    horizons = summary[summary["environment"] == summary["environment"][0]]["horizon"].nunique()
+    assert len(re.findall(rf"^{re.escape(first)} &", text, re.M)) == horizons
+    assert re.search(r"\$[\d.{},-]+ \\pm [\d.{},]+\$", text)  # a number is in math mode as a whole
+    assert study.table("ranking", format="latex").count(r"\mathbf") == 1
+    assert "**" in study.table("summary", format="markdown").split("\n", 2)[2]
+
+
+def test_latex_for_siunitx(study):
+    text = study.table("summary", format="latex", siunitx=True)
+    assert "siunitx" in text
+    assert re.search(r"\\begin\{tabular\}\{lSlS+\}", text)
+    assert re.search(r"& (\\bfseries )?-?[\d.]+ \+- [\d.]+ &", text)
+    assert "{mean regret $\\pm$ 95\\%}" in text  # a heading is no number
+    assert "{--}" in text  # where there is no number
 
 
 def test_latex_prints_what_was_written():
@@ -146,14 +169,27 @@ def test_numbers_are_never_cut(study):
         assert whole != ("No room for the scores of" in lines)
 
 
-def test_many_environments_leave_the_ranking(tmp_path):
+def test_many_environments_stand_in_rows(tmp_path):
     study = Study.load(
         write_store(tmp_path / "out", many(12, 1), horizons=(100,), checkpoints=4, replications=2)
     )
-    text = study.table("scorecard")
-    assert "12 environments" in text
-    assert "gap=" not in text
+    lines = study.table("scorecard").splitlines()
+    head = next(i for i, line in enumerate(lines) if "environment" in line)
+    assert lines[head].split()[-1] == "β=0.05"  # the policy, over several lines
+    shown = [line for line in lines if any(line.startswith(f" {name}") for name in study.scorecard.columns)]
+    assert len(shown) == 12
+    assert any(line.strip().startswith("geometric mean") for line in lines)
     assert study.scorecard.shape == (1, 12)
+    assert study.table("scorecard", format="latex").count(r"\mathbf") == 12  # alone, so the best everywhere
+
+
+def test_many_of_both_leave_the_ranking(tmp_path):
+    study = Study.load(
+        write_store(tmp_path / "out", many(81, 9), horizons=(100,), checkpoints=4, replications=2)
+    )
+    text = study.table("scorecard")
+    assert "9 environments" in text
+    assert "gap=" not in text
 
 
 def test_tables_are_written_whole(study, tmp_path):

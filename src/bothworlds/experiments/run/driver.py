@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bothworlds._progress import Progress
 from bothworlds._words import clock, counted, some_are
@@ -20,9 +22,31 @@ from bothworlds.experiments.plan import Forecast, nominal_costs
 from bothworlds.experiments.run.precompile import precompile
 from bothworlds.experiments.run.workers import Workers, make_task, make_workers
 from bothworlds.experiments.store import StoreWriter, provenance
+from bothworlds.experiments.store.chunk import final_regret
 
 FEW = 3  # chunks that are named one by one
 TICK = 0.5  # seconds between two looks at the clock
+
+
+class FinishedBatch(NamedTuple):
+    """Replications first … stop−1 of a cell: who played where, mean final regret, seconds in kernels."""
+
+    policy: str
+    environment: str
+    horizon: int
+    first: int
+    stop: int
+    regret: float
+    seconds: float
+
+
+class FinishedChunk(NamedTuple):
+    """What ``on_chunk`` is told: the number of a chunk, how many are done and planned, what is in it."""
+
+    number: int
+    done: int
+    planned: int
+    batches: tuple[FinishedBatch, ...]
 
 
 @dataclass(frozen=True)
@@ -50,6 +74,7 @@ def run_study(
     executor: Executor | str | None = None,
     command: Sequence[str] | None = None,
     progress: bool = True,
+    on_chunk: Callable[[FinishedChunk], None] | None = None,
 ) -> Summary:
     """Play a study into a folder; if the folder holds a part of it, play only what is missing.
 
@@ -72,6 +97,9 @@ def run_study(
         What to remember as the command of this run; by default ``sys.argv``.
     progress:
         Whether to say on stderr how far it is.
+    on_chunk:
+        Called in this thread whenever a chunk has been played and saved, with a :class:`FinishedChunk`: to
+        log it elsewhere, say. What it raises ends the run; the same command goes on from there.
 
     Returns
     -------
@@ -84,8 +112,8 @@ def run_study(
         The folder holds something else, is in use, or cannot be written. What was saved is valid.
     WorkerError
         Workers do not answer, have another version, or a chunk killed its worker three times.
-    KeyboardInterrupt
-        After Ctrl-C, when the chunks that were done are saved.
+    KeyboardInterrupt, SystemExit
+        After Ctrl-C and SIGTERM, when the chunks that were done are saved.
 
     Examples
     --------
@@ -121,13 +149,32 @@ def run_study(
                 return Summary(store.path, len(store.plan), 0, 0, 0.0, 0.0)
             workers = make_workers(executor, jobs, [entry.build() for entry in experiment.environments])
             try:
-                run = _Run(experiment, store, workers, display, missing)
+                run = _Run(experiment, store, workers, display, missing, on_chunk)
                 run.record = provenance.run_record(
                     command, workers.jobs, workers.name, len(store.done), len(store.set_aside)
                 )
-                return run.run()
+                with _ending_in_order():
+                    return run.run()
             finally:
                 workers.close()
+
+
+@contextlib.contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """SIGTERM, as batch systems send it, ends a run as Ctrl-C does, unless the program has its own way."""
+    main = threading.current_thread() is threading.main_thread()
+    ours = main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise SystemExit(128 + number)
 
 
 class _Run:
@@ -142,17 +189,18 @@ class _Run:
         workers: Workers,
         display: Progress,
         missing: list[int],
+        on_chunk: Callable[[FinishedChunk], None] | None = None,
     ) -> None:
         self.experiment, self.store, self.workers, self.display = experiment, store, workers, display
-        self.cells = experiment.cells()
+        self.cells, self.on_chunk = experiment.cells(), on_chunk
         self.missing, self.waiting = missing, deque(missing)
         self.under_way: dict[Future[bytes], int] = {}
         self.deaths: Counter[int] = Counter()
-        n_arms = [world["n_arms"] for world in store.manifest["environments"]]
-        self.forecast = Forecast(nominal_costs(experiment, n_arms), [cell.policy for cell in self.cells])
+        worlds = [entry.build() for entry in experiment.environments]
+        self.forecast = Forecast(nominal_costs(experiment, worlds), [cell.policy for cell in self.cells])
         for info in store.done.values():
             self.forecast.learn(info, now=False)
-        self.began = self.next_look = time.monotonic()
+        self.began = self.playing_since = self.next_look = time.monotonic()
 
     def run(self) -> Summary:
         """Everything, with a record of it in the manifest."""
@@ -168,17 +216,19 @@ class _Run:
                 say, step = self.display.say, self.display.step
                 precompile(self.experiment, wanted, self.workers.jobs, say, step=step)
                 self.display.restart()
+                self.playing_since = time.monotonic()
             self.play()
         except BaseException as error:
             self.workers.stop()
             self.keep_what_is_done()
             self.finish()
             error.add_note(self.how_to_resume())
-            if isinstance(error, KeyboardInterrupt):
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 self.display.say(f"interrupted: {self.how_to_resume()}")
             raise
         summary = self.finish()
-        self.display.say(f"{counted(summary.chunks_run, 'chunk')} played in {clock(summary.seconds)}")
+        played = time.monotonic() - self.playing_since
+        self.display.say(f"{counted(summary.chunks_run, 'chunk')} played in {clock(played)}")
         return summary
 
     def play(self) -> None:
@@ -224,7 +274,22 @@ class _Run:
         self.save(lambda: self.store.write_chunk(number, content))
         del self.under_way[future]
         self.forecast.learn(self.store.done[number], now=True)
+        if self.on_chunk is not None:
+            self.on_chunk(self.finished(number, content))
         return True
+
+    def finished(self, number: int, content: bytes) -> FinishedChunk:
+        """What there is to tell of a chunk."""
+        told = []
+        for batch, seconds in self.store.done[number].batches:
+            cell = self.cells[batch.cell]
+            policy = self.experiment.policies[cell.policy].label
+            environment = self.experiment.environments[cell.environment].label
+            regret = final_regret(content, batch.cell, cell.horizon)
+            told.append(
+                FinishedBatch(policy, environment, cell.horizon, batch.first, batch.stop, regret, seconds)
+            )
+        return FinishedChunk(number, len(self.store.done), len(self.store.plan), tuple(told))
 
     def save(self, write: Callable[[], None]) -> None:
         """Write; a disk that is full is an error of ours."""
@@ -251,7 +316,7 @@ class _Run:
                 f"workers died again and again on chunk {which}; is there enough memory? "
                 f"({self.workers.name})"
                 if guilty
-                else f"workers were lost ({self.workers.name}) while they played chunk {which}"
+                else f"{self.workers.what_was_lost()}, in the middle of chunk {which}"
             )
         self.display.say(
             f"a worker died; {counted(len(lost), 'chunk')} {'is' if len(lost) == 1 else 'are'} played again"
@@ -287,14 +352,13 @@ class _Run:
         if began < self.next_look:
             return
         left = [batch for n in (*self.waiting, *self.under_way.values()) for batch in self.store.plan[n]]
-        total = self.forecast.seconds(batch for number in self.missing for batch in self.store.plan[number])
-        share = max(0.0, 1.0 - self.forecast.seconds(left) / total)  # rounding may say -0%
+        done, planned = len(self.store.done), len(self.store.plan)
         note = "kernels compile the first time"  # until a chunk is done
         if self.forecast.worked:
             seconds = self.forecast.time_left(left, self.display.elapsed, self.workers.jobs or 1)
             note = f"about {clock(seconds)} left"
-        chunks = f"{len(self.store.done)} of {counted(len(self.store.plan), 'chunk')}"
-        self.display.show(share, chunks, note)
+        now = f", {self.where(min(self.under_way.values()))}" if self.under_way else ""
+        self.display.show(done / planned, f"{done} of {counted(planned, 'chunk')}{now}", note)
         taken = time.monotonic() - began
         self.next_look = began + max(TICK, 20 * taken)  # of many cells it takes time to tell
 
@@ -302,13 +366,17 @@ class _Run:
         """A chunk, for people."""
         batches = self.store.plan[number]
         cell = self.cells[batches[0].cell]
-        policy = self.experiment.policies[cell.policy].label
-        environment = self.experiment.environments[cell.environment].label
         more = f" and {counted(len(batches) - 1, 'more cell')}" if len(batches) > 1 else ""
         return (
-            f"{number} ({policy} in {environment}, {counted(cell.horizon, 'round')}, "
+            f"{number} ({self.where(number)}, {counted(cell.horizon, 'round')}, "
             f"replications {batches[0].first} to {batches[0].stop - 1}{more})"
         )
+
+    def where(self, number: int) -> str:
+        """The first cell of a chunk: which policy, in which environment."""
+        cell = self.cells[self.store.plan[number][0].cell]
+        policy, environment = self.experiment.policies[cell.policy], self.experiment.environments
+        return f"{policy.label} in {environment[cell.environment].label}"
 
     def how_to_resume(self) -> str:
         """What to do after an interruption."""

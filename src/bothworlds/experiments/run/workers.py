@@ -8,6 +8,7 @@ release the interpreter's lock, nothing is sent, nothing starts twice. A world w
 from __future__ import annotations
 
 import dataclasses
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -38,6 +39,7 @@ from bothworlds.simulation.series import play_series
 
 MOST_UNDER_WAY = 1000  # chunks given to an executor whose size is not known
 NAMES = ("threads", "processes")
+LOGGERS = ("distributed.client", "tornado.application")  # tracebacks, where we say what happened
 TIMEOUT = 8.0  # seconds for the scheduler to answer
 
 
@@ -146,6 +148,10 @@ class Workers(ABC):
     def rebuild(self) -> bool:
         """Replace workers that are gone; False if that is not ours to do."""
         return False
+
+    def what_was_lost(self) -> str:
+        """What to say where they cannot be replaced."""
+        return f"workers were lost ({self.name})"
 
     @abstractmethod
     def stop(self) -> None:
@@ -282,6 +288,7 @@ class Cluster(Workers):
                 f"the cluster {address} needs dask.distributed: pip install 'bothworlds[cluster]'"
             ) from None
         self.lost = (distributed.KilledWorker, CancelledError)
+        self._address = address
         try:
             client: Any = distributed.Client  # without annotations
             self._client = client(address, timeout=TIMEOUT, set_as_default=False)
@@ -297,6 +304,8 @@ class Cluster(Workers):
             self._client.close()
             raise
         self._executor = self._client.get_executor(pure=False)
+        self._levels = {name: logging.getLogger(name).level for name in LOGGERS}
+        _set_levels(dict.fromkeys(LOGGERS, logging.CRITICAL))
         self.name = f"the dask cluster {address}, {counted(len(found), 'worker')} now"
 
     def _require_same(self, found: dict[str, Any]) -> None:
@@ -322,6 +331,12 @@ class Cluster(Workers):
         """Nothing to do as long as the scheduler lives: it finds other workers."""
         return bool(self._client.status == "running")
 
+    def what_was_lost(self) -> str:
+        """The scheduler, if it is not there any more: stopped, killed, or out of reach."""
+        if self._client.status == "running":
+            return super().what_was_lost()
+        return f"the dask scheduler at {self._address} does not answer any more (has it been stopped?)"
+
     def stop(self) -> None:
         """Chunks that a worker has begun are played to their end, for nothing; the others are not begun."""
         if self._client.status == "running":
@@ -332,6 +347,12 @@ class Cluster(Workers):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._client.close()
+        _set_levels(self._levels)
+
+
+def _set_levels(levels: dict[str, int]) -> None:
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
 
 
 def _identify() -> Callable[[], dict[str, str]]:

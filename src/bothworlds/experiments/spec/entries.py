@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from bothworlds import environments, policies
-from bothworlds._value import from_table, plain, settings
+from bothworlds._value import from_table, plain
 from bothworlds.errors import BothworldsError, InvalidArgumentError, OutOfRangeError, PartError, in_words
 from bothworlds.experiments.experiment import FINDERS, MANIFEST, Entry, file_hash
 from bothworlds.experiments.spec.expand import (
@@ -258,9 +258,8 @@ def _settings(table: dict[str, Any], built: Any, family: str) -> dict[str, Any]:
         return policies.to_dict(built) if family == "policy" else environments.to_dict(built)
     skip = data_fields(type(built)) if "path" in table else set()
     out = {"kind": table["kind"]} | {key: table[key] for key in ("path", "sha256") if key in table}
-    for field in settings(built):
-        key, value = field.name, getattr(built, field.name)
-        if field.name not in skip:
+    for key, value in built.given().items():
+        if key not in skip:
             inner = table.get(key, {})
             out[key] = _settings(inner, value, family) if _is_part(inner) else _plain_part(value, family)
     return out

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.spec.expand import Names, Variant
 from bothworlds.experiments.spec.schema import FAMILIES, SettingType, setting_types
 
@@ -32,12 +33,18 @@ def variant_label(variant: Variant, family: str) -> str:
 def describe_table(table: Mapping[str, Any], family: str, swept: frozenset[Names] = frozenset()) -> str:
     """The name of the class and what differs from its defaults, or the user's label; and what was swept.
 
+    A label with settings in braces is a template, and says all there is to say.
+
     >>> table = {"kind": "ftrl", "regularizer": {"kind": "tsallis", "beta": 0.3}, "constants": "light"}
     >>> describe_table(table, "policy")
     'FTRL Tsallis β=0.3 light'
     >>> describe_table(table | {"label": "mine"}, "policy", frozenset({("regularizer", "beta")}))
     'mine β=0.3'
+    >>> describe_table(table | {"label": "β={beta}, {constants}"}, "policy")
+    'β=0.3, light'
     """
+    if "{" in table.get("label", ""):
+        return fill_template(table["label"], table, FAMILIES[family].registry[table["kind"]].__name__)
     return " ".join(_words(table, family, swept, swept_only=False))
 
 
@@ -56,6 +63,52 @@ def _words(table: Mapping[str, Any], family: str, swept: frozenset[Names], *, sw
         elif shown:
             words.append(_word(key, value))
     return words
+
+
+def fill_template(template: str, settings: Mapping[str, Any], name: str) -> str:
+    """A label from a template: settings by name, in braces; ``{regularizer_beta}`` is that of a part.
+
+    >>> table = {"kind": "ftrl", "regularizer": {"kind": "tsallis", "beta": 0.3}, "log_barrier": 1.0}
+    >>> fill_template("β={beta}, C={log_barrier:.2f}", table, "FTRL")
+    'β=0.3, C=1.00'
+
+    Raises
+    ------
+    InvalidArgumentError
+        If there is no such setting.
+    """
+    known = {"label": name} | _leaves(settings)
+    try:
+        return template.format_map({key: _Leaf(value) for key, value in known.items()})
+    except (KeyError, ValueError, IndexError, AttributeError) as error:
+        raise InvalidArgumentError(
+            "label",
+            template,
+            "a template of settings in braces",
+            fix=f"the settings of {name} are {', '.join(key for key in known if key != 'label')}",
+        ) from error
+
+
+def _leaves(settings: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Settings by name and by path, however deep; where two have the same name, the first."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            inner = {key: value.get("kind", "")} | _leaves(value, f"{path}{key}_")
+        else:
+            inner = {} if key == "label" else {key: value, f"{path}{key}": value}
+        found |= {name: inner[name] for name in inner if name not in found}
+    return found
+
+
+class _Leaf:
+    """A value that is written in a label as in all of them, unless the template says how."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __format__(self, how: str) -> str:
+        return format(self.value, how) if how else format_value(self.value)
 
 
 def _is_default(value: Any, setting: SettingType) -> bool:

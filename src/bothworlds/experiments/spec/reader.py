@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from bothworlds.experiments.spec.entries import (
 )
 from bothworlds.experiments.spec.expand import count_variants, nest_parts
 from bothworlds.experiments.spec.mistakes import MistakeReport, not_toml, without_mistakes
+from bothworlds.experiments.spec.overrides import override
 from bothworlds.experiments.spec.schema import RECORDS, TopLevel, models
 
 TABLES: tuple[Literal["policy", "environment"], ...] = ("policy", "environment")
@@ -35,8 +36,12 @@ BYTES = 40.0  # a stored point, at most
 SECONDS = 3e-7  # a round, about: ten arms, one core
 
 
-def read(path: str | PathLike[str]) -> Experiment:
-    """The experiment that a file describes; :class:`~bothworlds.errors.SpecError` tells all its mistakes."""
+def read(path: str | PathLike[str], *, overrides: Mapping[str, Any] | None = None) -> Experiment:
+    """The experiment that a file describes; :class:`~bothworlds.errors.SpecError` tells all its mistakes.
+
+    ``overrides`` replace settings of the file, as ``bothworlds run --set`` does:
+    ``{"seed": 3, "policy.0.beta": 0.4}``. The experiment keeps the text with them in place.
+    """
     file = Path(path)
     try:
         text = file.read_bytes().decode("utf-8-sig")
@@ -49,13 +54,22 @@ def read(path: str | PathLike[str]) -> Experiment:
         raise SpecError(
             str(path), [Mistake(line, "", "not valid TOML: it must be encoded in UTF-8")]
         ) from error
-    return parse(text, source=str(path), folder=file.parent)
+    return parse(text, source=str(path), folder=file.parent, overrides=overrides)
 
 
-def parse(text: str, source: str = "the experiment", folder: str | PathLike[str] = ".") -> Experiment:
+def parse(
+    text: str,
+    source: str = "the experiment",
+    folder: str | PathLike[str] = ".",
+    *,
+    overrides: Mapping[str, Any] | None = None,
+) -> Experiment:
     """The experiment that a text describes; ``folder`` is what paths in it are relative to."""
     try:
         document = tomllib.loads(text)
+        if overrides:
+            text = override(text, overrides)
+            document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(source, text, error) from error
     report = MistakeReport(source, text, document)

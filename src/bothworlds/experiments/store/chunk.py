@@ -140,3 +140,10 @@ def read_info(source: Path | bytes) -> ChunkInfo:
 def read_rows(path: Path) -> Any:
     """All rows, as an Arrow table."""
     return pq.read_table(path)
+
+
+def final_regret(content: bytes, cell: int, horizon: int) -> float:
+    """The mean regret of the replications of a cell in a chunk, at the end; NaN if a log ended before."""
+    chosen = [("cell", "=", cell), ("round", "=", horizon)]
+    regret = pq.read_table(io.BytesIO(content), columns=["regret"], filters=chosen)["regret"].to_numpy()
+    return float(regret.mean())

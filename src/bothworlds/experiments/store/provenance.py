@@ -116,7 +116,7 @@ def run_record(
         "chunks_run": 0,
         "chunks_reused": reused,
         "chunks_set_aside": aside,
-        "seconds": 0.0,
+        "seconds": None,  # a run that is killed cannot say
         "kernel_seconds": 0.0,
     }
 

@@ -185,7 +185,7 @@ def _other_maker(folder: Path, there: dict[str, str], here: dict[str, str], of: 
     """Results of two versions are never mixed in a folder; ``of`` tells the commit of the old one."""
     if there["bothworlds"] != here["bothworlds"]:
         made = f"bothworlds {there['bothworlds']}{of}, and this is bothworlds {here['bothworlds']}"
-        back = f"install the old one (pip install bothworlds=={there['bothworlds']})"
+        back = f"install the old one, bothworlds {there['bothworlds']},"
     else:
         made = (
             f"other sources of bothworlds {there['bothworlds']} than these (hash {there['sources']}{of}, "
@@ -235,14 +235,6 @@ def make_manifest(
     """The manifest of a study; the cut into chunks and the runs of one that exists are kept."""
     policies = [entry.build() for entry in experiment.policies]
     worlds = [entry.build() for entry in experiment.environments]
-    facts: list[dict[str, Any]] = [
-        {
-            "n_arms": int(world.n_arms),
-            "gaps": None if world.gaps is None else [float(gap) for gap in world.gaps],
-            "optimal": None if world.optimal_arms is None else [int(arm) for arm in world.optimal_arms],
-        }
-        for world in worlds
-    ]
     return {
         "format": FORMAT,
         "version": provenance.identity()["bothworlds"],
@@ -268,15 +260,22 @@ def make_manifest(
         "cells": [
             {"cell": cell.number, "policy": cell.policy, "environment": cell.environment}
             | {"horizon": cell.horizon}
-            | facts[cell.environment]
-            | {
-                "corruption": _finite(worlds[cell.environment].corruption(cell.horizon)),
-                "spread": _finite(worlds[cell.environment].spread(cell.horizon)),
-            }
+            | cell_facts(worlds[cell.environment], cell.horizon)
             for cell in experiment.cells()
         ],
-        "chunks": existing["chunks"] if existing else _cut(experiment, [fact["n_arms"] for fact in facts]),
+        "chunks": existing["chunks"] if existing else _cut(experiment, worlds),
         "runs": existing["runs"] if existing else [],
+    }
+
+
+def cell_facts(world: Any, horizon: int) -> dict[str, Any]:
+    """What theory and reports need to know of a world that is played for so many rounds."""
+    return {
+        "n_arms": int(world.n_arms),
+        "gaps": None if world.gaps is None else [float(gap) for gap in world.gaps],
+        "optimal": None if world.optimal_arms is None else [int(arm) for arm in world.optimal_arms],
+        "corruption": _finite(world.corruption(horizon)),
+        "spread": _finite(world.spread(horizon)),
     }
 
 
@@ -288,6 +287,6 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _cut(experiment: Experiment, n_arms: list[int]) -> list[list[list[int]]]:
-    costs = nominal_costs(experiment, n_arms)
+def _cut(experiment: Experiment, worlds: list[Any]) -> list[list[list[int]]]:
+    costs = nominal_costs(experiment, worlds)
     return [[list(batch) for batch in batches] for batches in cut_into_chunks(costs, experiment.replications)]

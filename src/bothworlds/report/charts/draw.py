@@ -20,18 +20,18 @@ from bothworlds.report.charts.palette import (
     Look,
     dash,
     marker,
-    ratio_colors,
 )
-from bothworlds.report.charts.rows import ChartRow
-from bothworlds.report.numbers.scores import ratio_names
+from bothworlds.report.charts.rows import ChartRow, short_labels
+from bothworlds.report.numbers.scores import RATIO_STEPS
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 RowsOrName = list[ChartRow] | str
 Scale = Literal["linear", "log"]
 AXIS_LABEL = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"
 Band = Literal["mean", "spread"]
+LONGEST_NAME = 22  # letters of a policy's name beside a chart
 FINALS_STEP, PAIRS_STEP = 34, 26  # height of a policy
-INTERVALS_LAYER = "intervals"
+INTERVALS_LAYER, NAMES_LAYER = "intervals", "names"
 
 
 # --- what all charts share ----------------------------------------------------------------------------------
@@ -87,6 +87,13 @@ def policy_scales(policies: Sequence[str], look: Look, legend: bool) -> dict[str
             "policy:N", scale=alt.Scale(domain=names, range=[marker(i) for i in indices]), legend=show
         ),
     }
+
+
+def names_axis(policies: Sequence[str]) -> alt.Axis:
+    """Policies beside their rows: cut in the middle where they are long, and never two of them alike."""
+    short = dict(zip(policies, short_labels(policies, LONGEST_NAME), strict=True))
+    text = json.dumps(short, ensure_ascii=False).replace("<", "\\u003c")
+    return alt.Axis(labelLimit=0, ticks=False, labelExpr=f"({text})[datum.value]")
 
 
 def number_tooltip(field: str, title: str) -> alt.Tooltip:
@@ -193,6 +200,8 @@ def curves_chart(
     layers = [_line(base, horizontal, vertical, scales), *_if_any(area, rows, wide[0]), marks]
     if bounds:
         layers.append(_bounds_layer(bounds, horizontal, scales))
+    if isinstance(rows, str):
+        layers.append(_names_layer(horizontal, scales))
     if look is not PAPER_LOOK:
         layers.append(_hover_layer(base, horizontal, vertical, scales))
     chart = alt.layer(*layers).add_params(*params)
@@ -245,6 +254,15 @@ def _bounds_layer(bounds: RowsOrName, horizontal: Any, scales: dict[str, Any]) -
     )
 
 
+def _names_layer(horizontal: Any, scales: dict[str, Any]) -> Any:
+    """Names at the ends of lines; the page says at which height, in pixels."""
+    place = alt.Y(field="pixel", type="quantitative", scale=None, axis=None)
+    text = alt.Chart(alt.NamedData(name="names"), name=NAMES_LAYER).mark_text(
+        align="left", dx=6, baseline="middle"
+    )
+    return text.encode(x=horizontal, y=place, text="text:N", color=scales["color"])
+
+
 def _hover_layer(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> Any:
     """The nearest point answers, wherever the pointer is."""
     near = alt.selection_point(
@@ -290,7 +308,7 @@ def finals_chart(
     """Final regret: a dot per replication, a box from quartile to quartile, whiskers to 5% and 95%."""
     base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
     scales = policy_scales(policies, look, False)
-    row = alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=170, ticks=False))
+    row = alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies))
     across = axis("regret", "final regret", x, rows, zero=False)
     across["scale"].padding = 6  # no dot is cut at the edge
 
@@ -307,6 +325,53 @@ def finals_chart(
     dots = along("regret").mark_circle(size=14, opacity=0.55, yOffset=11, aria=False)
     chart = alt.layer(whisker, box, middle, dots).add_params(alt.param(name="shown", value=list(policies)))
     return sized(chart, width, height or FINALS_STEP * len(policies), title)
+
+
+def tails_chart(
+    rows: RowsOrName,
+    policies: Sequence[str],
+    *,
+    look: Look = PAPER_LOOK,
+    width: int | None = 300,
+    height: int = 220,
+    title: str | None = None,
+) -> Any:
+    """The share of replications with more final regret than x, on a log scale: a step per replication."""
+    scales = policy_scales(policies, look, False)
+    base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
+    share = alt.Y(
+        "share:Q",
+        title="P(R > x)",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(values=[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0], format="~g", labelOverlap="greedy"),
+    )
+    line = base.mark_line(interpolate="step-before", strokeWidth=2, aria=False).encode(
+        x=alt.X(**axis("regret", "final regret x", "linear", rows, zero=False)),
+        y=share,
+        color=scales["color"],
+        strokeDash=scales["strokeDash"],
+        tooltip=[alt.Tooltip("policy:N")],
+    )
+    chart = alt.layer(line).add_params(alt.param(name="shown", value=list(policies)))
+    return sized(chart, width, height, title)
+
+
+def heat_chart(
+    rows: RowsOrName, *, look: Look = PAPER_LOOK, width: int | None = 300, height: int = 220
+) -> Any:
+    """Final regret by two swept settings: a place per pair, colored in the steps of the ratio."""
+    base = alt.Chart(chart_data(rows)).encode(x=alt.X("x:O", axis=alt.Axis(labelAngle=0)), y=alt.Y("y:O"))
+    steps = list(range(len(RATIO_STEPS)))
+    fill = alt.Color(
+        "step:O", scale=alt.Scale(domain=steps, range=[f"var(--r{i})" for i in steps]), legend=None
+    )
+    ink = alt.Color(
+        "step:O", scale=alt.Scale(domain=steps, range=[f"var(--i{i})" for i in steps]), legend=None
+    )
+    tooltip = [alt.Tooltip("x:O"), alt.Tooltip("y:O"), number_tooltip("mean", "mean regret")]
+    places = base.mark_rect(stroke=look.paper, strokeWidth=2, aria=False).encode(color=fill, tooltip=tooltip)
+    texts = base.mark_text(aria=False).encode(text=alt.Text("mean:Q", format=",.3~r"), color=ink)
+    return sized((places + texts).resolve_scale(color="independent"), width, height, None)
 
 
 def probabilities_chart(
@@ -377,7 +442,7 @@ def pairs_chart(
     """Differences of regret to a reference policy with their 95% intervals; left of zero is better."""
     scales = policy_scales(policies, look, False)
     base = alt.Chart(chart_data(rows)).encode(
-        y=alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=170, ticks=False)),
+        y=alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies)),
         color=scales["color"],
     )
     tooltip = [
@@ -429,47 +494,3 @@ def sweep_chart(
     )
     layers = [_line(base, horizontal, vertical, scales), *_if_any(band, rows, "low"), point]
     return sized(alt.layer(*layers), width, height, title)
-
-
-def scores_chart(rows: list[ChartRow], *, title: str | None = None, look: Look = PAPER_LOOK) -> Any:
-    """The scorecard as a picture: policies × worlds, scores, colored by ratio to the best."""
-    policies = list(dict.fromkeys(row["policy"] for row in rows))
-    worlds = list(dict.fromkeys(row["world"] for row in rows))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X(
-            "world:N", sort=worlds, title=None, axis=alt.Axis(orient="top", labelAngle=-30, labelLimit=240)
-        ),
-        y=alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=260)),
-    )
-    steps = ratio_names()
-    fill = base.mark_rect(stroke=look.paper, strokeWidth=2).encode(
-        color=alt.Color(
-            "step:N",
-            sort=steps,
-            scale=alt.Scale(domain=steps, range=ratio_colors()),
-            legend=alt.Legend(title="ratio to the best", symbolType="square"),
-        )
-    )
-    text = base.mark_text(fontSize=11).encode(
-        text=alt.Text("score:Q", format=".2f"), color=alt.value("#111111")
-    )
-    return (fill + text).properties(
-        width=alt.Step(62), height=alt.Step(26), **({"title": title} if title else {})
-    )
-
-
-def timing_chart(
-    rows: list[ChartRow], policies: Sequence[str], *, look: Look = PAPER_LOOK, width: int = 300
-) -> Any:
-    """Nanoseconds per round: a mark per world and policy."""
-    scales = policy_scales(policies, look, False)
-    return (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_tick(thickness=2, height=14)
-        .encode(
-            x=alt.X(**axis("nanoseconds_per_round", "nanoseconds per round", "log", rows, signed=False)),
-            y=alt.Y("policy:N", sort=list(policies), title=None, axis=alt.Axis(labelLimit=260)),
-            color=scales["color"],
-        )
-        .properties(width=width, height=alt.Step(22))
-    )

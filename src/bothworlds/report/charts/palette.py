@@ -31,6 +31,10 @@ DASHES = ([1, 0], [7, 3], [2, 2], [7, 2, 2, 2])
 LOOKS = len(COLORS) * len(MARKERS)  # color, shape and dash repeat after so many
 # from dark blue to yellow: the order can be read from lightness alone (cividis)
 ARM_COLORS = ("#00336F", "#39486B", "#575D6D", "#737475", "#918C76", "#B3A772", "#D6C263", "#FCE23F")
+# of a swept setting, from small to large: away from the paper, on a light one and on a dark one
+SHADES = ("#9CC3E6", "#3F7FBF", "#1B4A8A", "#0B1D3F")
+DARK_SHADES = ("#2F5F94", "#4F8FD0", "#8FC3F2", "#E4F3FF")
+SHADE_STEPS = 9
 OTHER_ARMS_COLOR = "#C9C9C9"
 # the ends and the middle of the ratio scale
 _LIGHT = ("#66ABDB", "#F1F1F1", "#F0803C")
@@ -107,6 +111,13 @@ def ink_on(color: str) -> str:
 def _mix(a: str, b: str, share: float) -> str:
     mixed = (round(x + (y - x) * share) for x, y in zip(_channels(a), _channels(b), strict=True))
     return "#" + "".join(f"{c:02X}" for c in mixed)
+
+
+def shade_colors(*, dark: bool = False) -> list[str]:
+    """The colors of a swept setting, in so many steps from its smallest value to its largest."""
+    stops = DARK_SHADES if dark else SHADES
+    places = [i * (len(stops) - 1) / (SHADE_STEPS - 1) for i in range(SHADE_STEPS)]
+    return [_mix(stops[int(x)], stops[min(int(x) + 1, len(stops) - 1)], x - int(x)) for x in places]
 
 
 def ratio_colors(*, dark: bool = False) -> list[str]:

@@ -17,7 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bothworlds.report.numbers.frames import at_largest_horizon, swept
-from bothworlds.report.numbers.scores import Scorecard, ratio_names
 
 ChartRow = dict[str, Any]
 CellColumns = dict[str, NDArray[Any]]
@@ -46,6 +45,29 @@ def panels(cells: pd.DataFrame) -> list[Panel]:
         where = dict(zip(group["policy"].astype(str), group["cell"].astype(int), strict=True))
         found.append(Panel(number, environment, horizon, title, where, group["cell"].iloc[0] in largest))
     return found
+
+
+def short_labels(labels: Sequence[str], most: int) -> list[str]:
+    """Labels of at most so many letters, shortened in the middle; longer only if two would be the same.
+
+    >>> short_labels(["FTRL Tsallis β=0.3 light", "FTRL Tsallis β=0.35 light", "UCB1"], 16)
+    ['FTRL Tsa…3 light', 'FTRL Tsa…5 light', 'UCB1']
+    >>> short_labels(["FTRL Tsallis β=0.3 long name light", "FTRL Tsallis β=0.5 long name light"], 16)
+    ['FTRL Tsallis β=0.3…g name light', 'FTRL Tsallis β=0.5…g name light']
+    """
+    longest = max(map(len, labels), default=0)
+    for length in range(most, longest):
+        cut = [_cut_in_the_middle(label, length) for label in labels]
+        if len(set(cut)) == len(set(labels)):
+            return cut
+    return list(labels)
+
+
+def _cut_in_the_middle(label: str, length: int) -> str:
+    if len(label) <= length:
+        return label
+    head = length // 2
+    return f"{label[:head].rstrip()}…{label[len(label) - (length - head - 1) :].lstrip()}"
 
 
 def evenly(n: int, most: int) -> list[int]:
@@ -199,23 +221,6 @@ def pair_rows(pairs: pd.DataFrame, *, reference: str | None = None) -> list[Char
             if reference in (None, row[0]):
                 rows.append(dict(zip(names, row, strict=True)))
     return rows
-
-
-def timing_rows(timing: pd.DataFrame) -> list[ChartRow]:
-    """Nanoseconds per round: a row per policy, environment and horizon."""
-    names = ["policy", "environment", "horizon", "n_arms", "nanoseconds_per_round"]
-    return [{str(k): v for k, v in row.items()} for row in timing[names].to_dict("records")]
-
-
-def score_rows(card: Scorecard) -> list[ChartRow]:
-    """The scorecard: ``policy``, ``world``, ``score``, and the ``step`` of the ratio, by name; best first."""
-    names = ratio_names()
-    return [
-        {"policy": policy, "world": world, "score": entry.score, "step": names[entry.step]}
-        for policy in card.policies
-        for world in card.environments
-        if (entry := card.entries.get((policy, world))) is not None and entry.step is not None
-    ]
 
 
 @dataclass(frozen=True)

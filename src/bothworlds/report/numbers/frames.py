@@ -12,14 +12,19 @@ import pandas as pd
 from bothworlds._jit import FloatArray
 from bothworlds.inference.looks import Look
 from bothworlds.report.folder import Results, Runs
+from bothworlds.report.numbers.lower import asymptotic_bounds
 from bothworlds.report.numbers.statistics import (
+    LIFTED,
     UNKNOWN_GROWTH,
     Growth,
     Pairs,
     compare_pairs,
+    conditional_value_at_risk,
     fit_growth,
     last_decade,
     mean_band,
+    quantile_interval,
+    trimmed_mean,
 )
 
 CELL_KEYS = ["cell", "policy", "environment", "horizon"]
@@ -134,7 +139,8 @@ def curves(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """The last row of every curve, with the worst replication, the spread, and what ended early."""
+    """The last row of every curve, with the worst replication, trimmed mean, spread, and lower bounds."""
+    lower = asymptotic_bounds(results.manifest)
     last = curves.drop_duplicates("cell", keep="last").set_index("cell").to_dict("index")
     rows = []
     for key, runs in _present(results, cells):
@@ -145,12 +151,51 @@ def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.D
             | {name: end[name] for name in ("mean", "low", "high", "median", "q05", "q95", "worst")}
             | {
                 "worst_replication": pd.NA if ended else int(runs.replications[np.argmax(regret)]),
+                "trimmed": np.nan if ended else trimmed_mean(np.sort(regret)),
                 "sd": float(np.std(regret, ddof=1)) if regret.size > 1 else np.nan,
                 "replications": regret.size,
                 "ended": ended,
+                "lower_bound": lower.get(key["cell"], np.nan),
             }
         )
+        possible = rows[-1]["lower_bound"]
+        rows[-1]["within"] = rows[-1]["mean"] / possible if possible > 0.0 else np.nan
     return _with_swept(pd.DataFrame(rows).astype({"worst_replication": "Int64"}), cells)
+
+
+def tails(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """What a mean hides: quantiles with intervals, CVaR, trimmed mean, and the mean without its worst."""
+    rows = []
+    for key, runs in _present(results, cells):
+        regret = runs.regret[:, -1]
+        if np.isnan(regret).any():
+            continue  # a log ended
+        ordered, worst = np.sort(regret), int(np.argmax(regret))
+        mean = float(regret.mean())
+        without = float(np.delete(regret, worst).mean()) if regret.size > 1 else np.nan
+        (median_low, median_high), (q95_low, q95_high) = (quantile_interval(ordered, q) for q in (0.5, 0.95))
+        rows.append(
+            key
+            | {"mean": mean, "median": float(np.median(regret))}
+            | {"median_low": median_low, "median_high": median_high, "trimmed": trimmed_mean(ordered)}
+            | {"q95": float(np.quantile(regret, 0.95)), "q95_low": q95_low, "q95_high": q95_high}
+            | {"cvar": conditional_value_at_risk(regret), "worst": float(regret[worst])}
+            | {"worst_replication": int(runs.replications[worst]), "without_worst": without}
+            | {"lifted": bool(mean > 0.0 and mean - without >= LIFTED * abs(without))}
+        )
+    names = [
+        *CELL_KEYS,
+        "mean",
+        "median",
+        "median_low",
+        "median_high",
+        "trimmed",
+        "q95",
+        "q95_low",
+        "q95_high",
+    ]
+    names += ["cvar", "worst", "worst_replication", "without_worst", "lifted"]
+    return _with_swept(pd.DataFrame(rows, columns=names), cells)
 
 
 def _with_swept(frame: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 GAPS_SCORE = "(R+K)/(best+K)"
 MINIMAX_SCORE = "R/√(KT)"
+ROBUST = ("median", "trimmed")  # what else than the mean a world can be scored by
 # ratio to the best, up to: a mark that needs no color. Colors are finer than marks. A ratio is 1 to the bit
 # for the best of a world, and for no other.
 RATIO_STEPS = (
@@ -97,7 +98,9 @@ def ratios_to_best(means: FloatArray, unit: float) -> FloatArray:
 
 def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     """Score and ratio of every policy in every environment at every horizon."""
-    frame = cells.drop(columns="replications").merge(summary[["cell", "mean"]], on="cell")
+    frame = cells.drop(columns="replications").merge(
+        summary[["cell", "mean", "median", "trimmed"]], on="cell"
+    )
     parts = []
     for _, group in frame.groupby(["environment", "horizon"], sort=False):
         n_arms, horizon = int(group["n_arms"].iloc[0]), int(group["horizon"].iloc[0])
@@ -106,13 +109,20 @@ def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
         means = group["mean"].to_numpy(dtype=np.float64)
         ratio = ratios_to_best(means, unit)
         kind = GAPS_SCORE if gaps else MINIMAX_SCORE
-        parts.append(group.assign(score=ratio if gaps else means / unit, kind=kind, ratio=ratio))
+        robust = {
+            f"ratio_{name}": ratios_to_best(group[name].to_numpy(dtype=np.float64), unit) for name in ROBUST
+        }
+        parts.append(group.assign(score=ratio if gaps else means / unit, kind=kind, ratio=ratio, **robust))
     columns = ["cell", "environment", "horizon", "policy", "score", "kind", "ratio"]
+    columns += [f"ratio_{name}" for name in ROBUST]
     return pd.concat(parts, ignore_index=True)[columns + swept(cells)]
 
 
 def ranking(scores: pd.DataFrame) -> pd.DataFrame:
     """Geometric mean and worst case of the ratios over environments, at the largest horizon; best first.
+
+    ``by_median`` and ``by_trimmed`` are the geometric means where medians and trimmed means of regret stand
+    in for means: where they differ much, few replications decide.
 
     Policies that lack results in some environment come after those that have them all.
     """
@@ -124,16 +134,22 @@ def ranking(scores: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "policy": policy,
-                "geometric_mean": float(np.exp(np.log(ratio).mean())),
+                "geometric_mean": _geometric_mean(ratio),
+                **{f"by_{name}": _geometric_mean(group[f"ratio_{name}"].to_numpy()) for name in ROBUST},
                 "worst": float(ratio[worst]),
                 "worst_environment": group["environment"].iloc[worst],
                 "environments": len(group),
             }
         )
-    columns = ["policy", "geometric_mean", "worst", "worst_environment", "environments"]
+    by = [f"by_{name}" for name in ROBUST]
+    columns = ["policy", "geometric_mean", *by, "worst", "worst_environment", "environments"]
     frame = pd.DataFrame(rows, columns=columns)
     order = ["environments", "geometric_mean"]
     return frame.sort_values(order, ascending=[False, True], kind="stable", ignore_index=True)
+
+
+def _geometric_mean(ratios: FloatArray) -> float:
+    return float(np.exp(np.log(ratios).mean()))
 
 
 class Score(NamedTuple):
@@ -162,6 +178,8 @@ class Scorecard:
     """By policy and environment, as far as the store has results."""
     geometric_mean: dict[str, float]
     """Of a policy's ratios."""
+    robust: dict[str, dict[str, float]]
+    """The geometric means by median and by trimmed mean."""
     worst: dict[str, float]
     """Of a policy's ratios."""
     kinds: dict[str, str]
@@ -201,6 +219,7 @@ def scorecard(study: Study) -> Scorecard:
         environments=list(dict.fromkeys(cells["environment"])),
         entries=entries,
         geometric_mean=dict(zip(ranked["policy"], ranked["geometric_mean"], strict=True)),
+        robust={name: dict(zip(ranked["policy"], ranked[f"by_{name}"], strict=True)) for name in ROBUST},
         worst=dict(zip(ranked["policy"], ranked["worst"], strict=True)),
         kinds=dict(zip(here["environment"], here["kind"], strict=True)),
         horizons=(int(here["horizon"].min()), int(here["horizon"].max())),

@@ -32,6 +32,11 @@ answers another one: a policy that is a little better in nine runs of ten and fa
 and loses on average. With few replications and rare failures the t-test errs on the side of "no difference",
 as it should. Within a world, p-values of all pairs are corrected by Holm's method: the chance that any of the
 differences called significant at 5% is none, is at most 5%.
+
+**Tails**: a mean over replications may be the work of one of them. CVaR is the mean of the worst 5%;
+intervals of quantiles lie between order statistics, for any distribution (``scipy.stats.quantile_test``); the
+trimmed mean leaves out a tenth on either side; and the mean without its largest value says whether one
+replication makes it.
 """
 
 from __future__ import annotations
@@ -107,6 +112,76 @@ def mean_band(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         nothing = np.full(values.shape[1], np.nan)
         return nothing, nothing.copy()
     return percentiles(resampled_means(values))
+
+
+# --- tails --------------------------------------------------------------------------------------------------
+
+TAIL = 0.05
+"""The share of replications whose mean is CVaR."""
+TRIMMED = 0.1
+"""The share that the trimmed mean leaves out on either side."""
+LIFTED = 0.25
+"""One replication makes a mean that is so much larger with it than without it."""
+
+
+def conditional_value_at_risk(values: FloatArray, tail: float = TAIL) -> float:
+    """The mean of the largest values, so many that they make up the share ``tail``; the last one in part.
+
+    This is the average of the quantile function over its last part, (1/tail)·∫_{1−tail}^1 Q(u) du.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conditional_value_at_risk(np.array([1.0, 2.0, 3.0, 10.0]), 0.375)
+    7.666666666666667
+    """
+    largest = np.sort(values)[::-1]
+    share = tail * values.size
+    weights = np.clip(share - np.arange(values.size), 0.0, 1.0)
+    return float(largest @ weights / share)
+
+
+@lru_cache(maxsize=256)
+def quantile_ranks(n: int, q: float) -> tuple[int, int]:
+    """Ranks, from 0, of the order statistics of n values between which the q-quantile lies with 95%.
+
+    The number of values below it is binomial, whatever their distribution. A rank below 0, or of n: so few
+    values do not bound it on that side.
+
+    Examples
+    --------
+    >>> quantile_ranks(20, 0.5), quantile_ranks(20, 0.95)
+    ((5, 14), (16, 20))
+    """
+    from scipy import stats  # noqa: PLC0415 - a second to import
+
+    beyond = (1.0 - LEVEL) / 2.0
+    low = int(stats.binom.ppf(beyond, n, q)) - 1
+    if stats.binom.cdf(low, n, q) > beyond:
+        low -= 1
+    return low, int(stats.binom.ppf(1.0 - beyond, n, q))
+
+
+def quantile_interval(ordered: FloatArray, q: float) -> tuple[float, float]:
+    """The 95% interval of a quantile from values in increasing order; NaN where there are too few."""
+    low, high = quantile_ranks(ordered.size, q)
+    return (
+        float(ordered[low]) if low >= 0 else np.nan,
+        float(ordered[high]) if high < ordered.size else np.nan,
+    )
+
+
+def trimmed_mean(ordered: FloatArray) -> float:
+    """The mean without the smallest and the largest tenth of values in increasing order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> trimmed_mean(np.array([0.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 9999.0]))
+    2.25
+    """
+    cut = int(TRIMMED * ordered.size)
+    return float(ordered[cut : ordered.size - cut].mean())
 
 
 # --- growth -------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from bothworlds.report.charts.palette import (
     ink_on,
     marker,
     ratio_colors,
+    shade_colors,
 )
 from bothworlds.report.charts.rows import Panel, panels
 from bothworlds.report.folder import write_files
@@ -105,7 +106,8 @@ def write_report(
 def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence[Section] = ()) -> str:
     """The report as text: see :func:`write_report`."""
     manifest, all_panels = study.manifest, panels(study.cells)
-    found = findings(study.scores, study.ranking, study.pairs)
+    unplayed = int((study.cells["replications"] < manifest["replications"]).sum())
+    found = findings(study.scores, study.ranking, study.pairs, study.tails, unplayed)
     data = page_data(study, bounds)
     data["extra"] = [_extra_spec(chart) for extra in sections for _, chart in extra.charts]
     extras = _extras(sections)
@@ -117,14 +119,14 @@ def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence
         css=_asset("page.css"),
         js=_asset("page.js"),
         bundle=_vega_bundle(),
-        light={"policies": COLORS, "ratios": [(c, ink_on(c)) for c in ratio_colors()]},
-        dark={"policies": DARK_COLORS, "ratios": [(c, ink_on(c)) for c in ratio_colors(dark=True)]},
+        light=_colors(COLORS, dark=False),
+        dark=_colors(DARK_COLORS, dark=True),
         facts=_facts(study),
         notice=_notice(study),
         contents=_contents(study, data, extras),
         data=data,
         sentences=found.sentences,
-        scorecard=None if found.best is None else score_grid(scorecard(study)),
+        scorecard=None if study.ranking.empty else score_grid(scorecard(study)),
         ratio_names=ratio_names(),
         best_mark=RATIO_STEPS[0][1],
         log_ended=LOG_ENDED,
@@ -134,6 +136,7 @@ def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence
         best=study.policies.index(found.best) if found.best in study.policies else 0,
         bounds=bounds is not None,
         extras=extras,
+        heats=[(i, heat["title"]) for i, heat in enumerate(data["heats"])],
         settings=[(i, sweep["setting"].replace(".", ": ")) for i, sweep in enumerate(data["sweeps"])],
         slowest=float(study.timing["nanoseconds_per_round"].max()),
         **_grids(study, all_panels),
@@ -154,7 +157,11 @@ def templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": format_number, "fixed": format_fixed}
+    environment.filters |= {
+        "number": format_number,
+        "fixed": format_fixed,
+        "twice": lambda name: (name, name),
+    }
     environment.tests["known"] = pd.notna
     environment.globals |= {"color": PAGE_LOOK.color, "dash": dash, "marker": marker}
     environment.policies["json.dumps_kwargs"] = {
@@ -170,6 +177,12 @@ def _vega_bundle() -> Markup:
     """Vega, Vega-Lite and Vega-Embed in one script."""
     script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return Markup(script.replace("</script", "<\\/script"))  # a script element ends there, wherever it stands
+
+
+def _colors(policies: Sequence[str], *, dark: bool) -> dict[str, Any]:
+    """The colors of a page in the light, or in the dark."""
+    ratios = [(color, ink_on(color)) for color in ratio_colors(dark=dark)]
+    return {"policies": policies, "ratios": ratios, "shades": shade_colors(dark=dark)}
 
 
 def _asset(name: str) -> Markup:
@@ -218,13 +231,18 @@ def score_grid(card: Scorecard) -> Grid:
     caption = (
         f"Scores after {card.rounds}: lower is better, {RATIO_STEPS[0][1]} marks the best of a world. "
         f"The score {meanings}. Colors show the ratio to the best of the same world; “mean” is the geometric "
-        "mean of these ratios, “worst” the largest."
+        "mean of these ratios, “by median” and “by trimmed” the same where medians and trimmed means "
+        "stand in for means, “worst” the largest."
     )
     worlds = [Heading(name, card.kinds.get(name, "")) for name in card.environments]
     cells = {key: entry._asdict() | {"step": entry.step} for key, entry in card.entries.items()}
     totals = {
         Heading("mean", "geometric"): {
             p: {"total": x, "strong": True} for p, x in card.geometric_mean.items()
+        },
+        **{
+            Heading(f"by {name}", "geometric"): {p: {"total": x, "strong": False} for p, x in column.items()}
+            for name, column in card.robust.items()
         },
         Heading("worst"): {p: {"total": x, "strong": False} for p, x in card.worst.items()},
     }
@@ -238,13 +256,17 @@ def _grids(study: Study, all_panels: Sequence[Panel]) -> dict[str, Grid | None]:
     captions = {
         "growth": "How late regret grows with the round t: the law that fits best, and the fitted power of t "
         "with its 95% interval.",
-        "summary": "Final regret: mean with its 95% interval, median and worst replication.",
+        "tails": "Final regret: mean, trimmed mean (without a tenth on either side), median and 95% quantile "
+        "with their 95% intervals, CVaR (the mean of the worst 5%), and the worst replication, which "
+        "study.replay(cell, number) plays again. Marked: one replication makes the mean.",
         "timing": "Time per round in nanoseconds: kernels only, after compilation, averaged over the "
         "replications.",
     }
     grids: dict[str, Grid | None] = {}
+    bands = study.summary[["cell", "low", "high"]]
     for name, caption in captions.items():
-        rows = getattr(study, name).to_dict("records")
+        frame = getattr(study, name)
+        rows = (frame.merge(bands, on="cell") if name == "tails" else frame).to_dict("records")
         cells = {(row["policy"], titles[row["environment"], row["horizon"]]): row for row in rows}
         grids[name] = grid(caption, study.policies, worlds, cells)
     scaling = study.scaling
@@ -267,7 +289,7 @@ def _frame_grid(caption: str, frame: pd.DataFrame) -> Grid:
 
 def _contents(study: Study, data: dict[str, Any], extras: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Sections that this study has: anchor → name."""
-    names = {"finding": "Finding", "regret": "Regret"} | {extra["id"]: extra["title"] for extra in extras}
+    names = {"regret": "Regret", "finding": "Finding"} | {extra["id"]: extra["title"] for extra in extras}
     names |= {"sweeps": "Sweeps"} if data["sweeps"] else {}
     names |= {"arms": "Arms"} if data["probabilities"] else {}
     names |= {"growth": "Growth"} | ({"pairs": "Pairs"} if len(study.pairs) else {})
@@ -362,7 +384,7 @@ def _cores(run: dict[str, Any]) -> str:
 
 
 def _run_in_words(run: dict[str, Any]) -> str:
-    end = f"{run['seconds']:.1f} s" if run.get("seconds") is not None else "not finished"
+    end = "not finished" if run.get("finished") is None else f"{run['seconds']:.1f} s"
     started, executor, jobs = (run.get(key, MISSING) for key in ("started", "executor", "jobs"))
     return f"{started}, {executor} × {jobs}, {end}"
 

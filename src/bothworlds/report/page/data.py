@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.report.charts import draw
 from bothworlds.report.charts.palette import LOOKS, PAGE_LOOK, dash, marker
 from bothworlds.report.charts.rows import (
@@ -23,7 +24,10 @@ from bothworlds.report.charts.rows import (
     pair_rows,
     panels,
     probability_rows,
+    short_labels,
 )
+from bothworlds.report.figures.contents import choose_policies, heat, symbol, telling_setting
+from bothworlds.report.numbers.scores import RATIO_STEPS
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -73,14 +77,20 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
     dots = points_each(FINAL_POINTS, n_cells, 16, 100)
     swept = find_sweeps(study.summary, study.manifest)
     order = [names[str(policy)] for policy in study.ranking["policy"]]
-    overview = [panel.number for panel in here if panel.largest]
+    overview = [panel.number for panel in here if panel.largest and curves.keys() & panel.cells.values()]
     return {
         "policies": policies,
+        "short": short_labels(policies, draw.LONGEST_NAME),
+        "swept": swept_values(study),
+        "color": telling_setting(study, policies)[0] or "policy",
         "looks": [[PAGE_LOOK.color(i), dash(i), marker(i)] for i in range(LOOKS)],
         "shown": order[:MOST_POLICIES] if len(policies) > MOST_POLICIES else list(range(len(policies))),
         "order": order,
         "best": MOST_POLICIES,
-        "panels": [{"title": p.title, "environment": p.environment, "horizon": p.horizon} for p in here],
+        "panels": [
+            {"title": p.title, "environment": p.environment, "horizon": p.horizon, "arms": _n_arms(study, p)}
+            for p in here
+        ],
         "overview": overview if len(overview) <= MOST_PANELS else [],
         "curves": [packed(curve_rows(curves, p, policies, points=points), names) for p in here],
         "finals": [packed(final_rows(final, p, points=dots), names) for p in here],
@@ -88,6 +98,7 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
         "pairs": _pairs(study, here, names),
         "probabilities": _probabilities(study, here, names),
         "sweeps": [_sweep(sweep) for sweep in swept],
+        "heats": _heats(study, here),
         "specs": _specs(policies, bounds is not None, swept),
         "config": draw.vega_config(PAGE_LOOK),
         "steps": {"finals": draw.FINALS_STEP, "pairs": draw.PAIRS_STEP},
@@ -109,14 +120,52 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
     specs = {
         "curves": curves,
         "finals": draw.finals_chart("rows", policies, **page),
+        "tails": draw.tails_chart("rows", policies, **page),
         "probabilities": draw.probabilities_chart("rows", x="linear", height=280, **page),
         "pairs": draw.pairs_chart("rows", policies, **page),
     }
     if swept:
+        specs["heat"] = draw.heat_chart("rows", **page)
         specs["sweeps"] = draw.sweep_chart(
             "rows", [], setting="setting", y="linear", height=300, legend=False, **page
         )
     return {name: plain(chart) for name, chart in specs.items()}
+
+
+def _n_arms(study: Study, panel: Panel) -> int:
+    return int(study.manifest["cells"][next(iter(panel.cells.values()))]["n_arms"])
+
+
+def swept_values(study: Study) -> dict[str, list[float | None]]:
+    """The swept numbers of the policies: setting → its value for every policy, None where it has none."""
+    entries = study.manifest["policies"]
+    names = dict.fromkeys(name for entry in entries for name in entry["swept"])
+    columns = {
+        name: [
+            float(v) if isinstance(v := entry["swept"].get(name), (int, float)) else None for entry in entries
+        ]
+        for name in names
+    }
+    return {name: column for name, column in columns.items() if len({*column} - {None}) > 1}
+
+
+def _heats(study: Study, panels: Sequence[Panel]) -> list[dict[str, Any]]:
+    """Final regret by the first two swept settings, per world; none where fewer are swept."""
+    found = []
+    names = choose_policies(study, None, None, None)
+    last = len(RATIO_STEPS) - 1
+    for panel in panels:
+        try:
+            grid = heat(study, panel, names)
+        except InvalidArgumentError:
+            return []
+        shades = [[None if math.isnan(s) else round(last * s) for s in line] for line in grid.shades.tolist()]
+        found.append(
+            {"title": panel.title, "x": grid.x_label, "y": grid.y_label, "columns": grid.columns}
+            | {"rows": grid.rows, "shades": shades}
+            | {"values": [[four_digits(value) for value in line] for line in grid.values.tolist()]}
+        )
+    return found
 
 
 def _pairs(study: Study, panels: Sequence[Panel], names: dict[str, int]) -> list[dict[str, list[Any]]]:
@@ -182,4 +231,10 @@ def _sweep(sweep: Sweep) -> dict[str, Any]:
         }
         for view in sweep.views()
     ]
-    return {"setting": sweep.setting, "scale": sweep.scale(), "series": series, "views": views}
+    return {
+        "setting": sweep.setting,
+        "symbol": symbol(sweep.setting),
+        "scale": sweep.scale(),
+        "series": series,
+        "views": views,
+    }

@@ -21,8 +21,22 @@ class Findings:
     sentences: tuple[str, ...]
 
 
-def findings(scores: pd.DataFrame, ranking: pd.DataFrame, pairs: pd.DataFrame) -> Findings:
-    """What the scorecard says, at the largest horizon of each world."""
+def findings(
+    scores: pd.DataFrame,
+    ranking: pd.DataFrame,
+    pairs: pd.DataFrame,
+    tails: pd.DataFrame,
+    unplayed: int = 0,
+) -> Findings:
+    """What the scorecard says, at the largest horizon of each world, and which means one run makes.
+
+    Nobody is called best while there are ``unplayed`` cells: the missing worlds may be the bad ones.
+    """
+    if unplayed:
+        what = f"{counted(unplayed, 'cell')} {'is' if unplayed == 1 else 'are'} not played to the end"
+        return Findings(
+            None, None, (f"No policy is called best before all have played every world: {what}.",)
+        )
     ranked = ranking[ranking["environments"] == ranking["environments"].max()]  # the others lack worlds
     if ranked.empty:
         return Findings(
@@ -44,7 +58,8 @@ def findings(scores: pd.DataFrame, ranking: pd.DataFrame, pairs: pd.DataFrame) -
         _lowest(scores, pairs, best),
     ]
     failure = _failure(scores)
-    return Findings(best, str(safe["policy"]), (*sentences, *([failure] if failure else [])))
+    warnings = lifted_sentences(tails)
+    return Findings(best, str(safe["policy"]), (*sentences, *([failure] if failure else []), *warnings))
 
 
 def _times(ratio: float) -> str:
@@ -85,3 +100,22 @@ def _failure(scores: pd.DataFrame) -> str | None:
         f"The largest failure: {worst['policy']} in “{worst['environment']}”, "
         f"{format_number(float(worst['ratio']))}× the best."
     )
+
+
+MOST_WARNINGS = 3
+
+
+def lifted_sentences(tails: pd.DataFrame) -> list[str]:
+    """Of every mean that one replication makes, which it is and how to look at it; the largest three."""
+    rows = at_largest_horizon(tails)
+    rows = rows[rows["lifted"]]
+    rows = rows.loc[(rows["mean"] / rows["without_worst"]).sort_values(ascending=False, kind="stable").index]
+    said = [
+        f"One replication makes the mean of {row['policy']} in “{row['environment']}”: "
+        f"{format_number(row['mean'])} with it, {format_number(row['without_worst'])} without "
+        f"(number {row['worst_replication']}, regret {format_number(row['worst'])}; "
+        f"study.replay({row['cell']}, {row['worst_replication']}) plays it again)."
+        for row in rows.head(MOST_WARNINGS).to_dict("records")
+    ]
+    more = len(rows) - len(said)
+    return said + ([f"So it is in {counted(more, 'other cell')}; see Tails."] if more else [])

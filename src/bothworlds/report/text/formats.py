@@ -55,6 +55,8 @@ _LATEX = {
     "…": r"\ldots{}",
     "⁺": r"$^+$",
     "²": r"$^2$",
+    "₁": r"$_1$",
+    "₂": r"$_2$",
 }
 _LETTERS = (
     "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon "
@@ -80,7 +82,11 @@ class _Fitting:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table, room = self.table, options.max_width
         endless = options.update_width(100_000)
-        if table.styles and Measurement.get(console, endless, _grid(table)).maximum > room:
+        if (
+            table.styles
+            and not table.transposed
+            and Measurement.get(console, endless, _grid(table)).maximum > room
+        ):
             table = with_letters(table)
             if Measurement.get(console, endless, _grid(table)).minimum > room:
                 table = without_environments(table)
@@ -104,7 +110,10 @@ def _grid(table: TextTable) -> Table:
             overflow="fold",
         )
     for i, row in enumerate(table.rows):
-        result.add_row(*(Text(cell, style=table.styles.get((i, j), "")) for j, cell in enumerate(row)))
+        styles = (
+            table.styles.get((i, j)) or ("bold" if (i, j) in table.best else "") for j in range(len(row))
+        )
+        result.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
     return result
 
 
@@ -152,10 +161,14 @@ def as_markdown(table: TextTable) -> str:
     """A pipe table, with title and notes as paragraphs."""
 
     def line(cells: tuple[str, ...]) -> str:
-        return "| " + " | ".join(_markdown(cell) for cell in cells) + " |"
+        return "| " + " | ".join(cells) + " |"
 
     rule = "|" + "|".join("---:" if right else "---" for right in table.numbers) + "|"
-    body = "\n".join([line(table.header), rule, *map(line, table.rows)])
+    rows = [
+        tuple(f"**{cell}**" if (i, j) in table.best else cell for j, cell in enumerate(map(_markdown, row)))
+        for i, row in enumerate(table.rows)
+    ]
+    body = "\n".join([line(tuple(map(_markdown, table.header))), rule, *map(line, rows)])
     parts = [f"**{_markdown(table.title)}**", body, *map(_markdown, table.notes)]
     return "\n\n".join(parts) + "\n"
 
@@ -164,18 +177,35 @@ def _markdown(text: str) -> str:
     return re.sub(r"([\\|*_`<\[\]])", r"\\\1", text.replace("\n", " "))
 
 
-def as_latex(table: TextTable) -> str:
-    """A ``tabular`` with the rules of booktabs; title and notes are comments above it."""
-    comments = [table.title, r"needs \usepackage{booktabs}", *table.notes]
-    columns = "".join("r" if right else "l" for right in table.numbers)
+def as_latex(table: TextTable, *, siunitx: bool = False) -> str:
+    """A ``tabular`` with the rules of booktabs; title and notes are comments above it.
+
+    Numbers are in math mode, the best in bold, and what names a group of rows is printed once. With
+    ``siunitx`` columns of numbers are its ``S`` columns, which align them at the decimal point.
+    """
+    options = "separate-uncertainty, detect-weight, group-digits=integer, group-separator={,}"
+    needs = r"needs \usepackage{booktabs}" + (rf" and \usepackage[{options}]{{siunitx}}" if siunitx else "")
+    number = "S" if siunitx else "r"
+    columns = "".join(number if right else "l" for right in table.numbers)
+    header = [f"{{{latex(cell)}}}" if siunitx and right else latex(cell) for cell, right in _headed(table)]
+    lines = []
+    for i, row in enumerate(table.rows):
+        group, before = row[: table.grouped], table.rows[i - 1][: table.grouped]
+        again = i > 0 and group == before
+        if i > 0 and table.grouped and not again:
+            lines.append(r"\addlinespace")
+        cells = [
+            "" if again and j < table.grouped else _latex_cell(table, i, j, siunitx) for j in range(len(row))
+        ]
+        lines.append(" & ".join(cells) + r" \\")
     return "\n".join(
         [
-            *(f"% {' '.join(comment.split())}" for comment in comments),
+            *(f"% {' '.join(comment.split())}" for comment in (table.title, needs, *table.notes)),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            _latex_row(table.header),
+            " & ".join(header) + r" \\",
             r"\midrule",
-            *map(_latex_row, table.rows),
+            *lines,
             r"\bottomrule",
             r"\end{tabular}",
             "",
@@ -183,8 +213,28 @@ def as_latex(table: TextTable) -> str:
     )
 
 
-def _latex_row(cells: tuple[str, ...]) -> str:
-    return " & ".join(latex(cell) for cell in cells) + r" \\"
+def _headed(table: TextTable) -> list[tuple[str, bool]]:
+    return list(zip(table.header, table.numbers, strict=True))
+
+
+_DIGITS = re.compile(r"(−?[\d,]*\.?\d+)(?: ± ([\d,]*\.?\d+))?( [★●○·✗])?")
+
+
+def _latex_cell(table: TextTable, i: int, j: int, siunitx: bool) -> str:
+    cell, best = table.rows[i][j], (i, j) in table.best
+    found = _DIGITS.fullmatch(cell) if table.numbers[j] else None
+    if found is None:
+        text = rf"\textbf{{{latex(cell)}}}" if best else latex(cell)
+        return f"{{{text}}}" if siunitx and table.numbers[j] else text
+    value, width, mark = found.groups()
+    if siunitx:
+        plain = value.replace(",", "").replace("−", "-")
+        plain += f" +- {width.replace(',', '')}" if width else ""
+        return rf"\bfseries {plain}" if best else plain
+    inside = value.replace(",", "{,}").replace("−", "-")
+    inside += rf" \pm {width.replace(',', '{,}')}" if width else ""
+    number = rf"$\mathbf{{{inside}}}$" if best else f"${inside}$"
+    return number if mark is None else f"{number} {latex(mark.strip())}"
 
 
 def latex(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from bothworlds.report.numbers.frames import LAW_WEIGHTS
@@ -116,6 +117,12 @@ class TextTable:
     notes: tuple[str, ...] = ()
     styles: dict[tuple[int, int], str] = field(default_factory=dict)
     """Color of a cell by (row, column); it never says more than the text does."""
+    best: frozenset[tuple[int, int]] = frozenset()
+    """Cells by (row, column) that are set in bold: the best of their world."""
+    grouped: int = 0
+    """So many columns at the left name a group of rows; papers print them once per group."""
+    transposed: bool = False
+    """Is it a scorecard with environments in rows?"""
 
 
 FrameRow = Mapping[Hashable, Any]
@@ -133,6 +140,14 @@ def _agreement(row: FrameRow) -> str:
 
 def _exponent(row: FrameRow) -> str:
     return with_interval(row["exponent"], row["exponent_low"], row["exponent_high"])
+
+
+def _between(row: FrameRow, name: str) -> str:
+    """A quantile with its interval, or alone where there are too few replications for one."""
+    value, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
+    known = not (math.isnan(low) and math.isnan(high))
+    ends = f" [{format_number(low)}, {format_number(high)}]" if known else ""
+    return f"{format_number(value)}{ends}"
 
 
 Column = tuple[str, bool, Callable[[FrameRow], str]]  # header, is it a number, entry
@@ -161,7 +176,18 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         ("5%", True, lambda row: format_number(row["q05"])),
         ("95%", True, lambda row: format_number(row["q95"])),
         ("worst", True, lambda row: format_number(row["worst"])),
+        ("within × of optimal", True, lambda row: format_number(row["within"])),
         ("replications", True, lambda row: f"{row['replications']}"),
+    ),
+    "tails": (
+        *CELL_COLUMNS,
+        ("mean", True, lambda row: format_number(row["mean"])),
+        ("trimmed", True, lambda row: format_number(row["trimmed"])),
+        ("median (95%)", True, lambda row: _between(row, "median")),
+        ("95% quantile (95%)", True, lambda row: _between(row, "q95")),
+        ("CVaR", True, lambda row: format_number(row["cvar"])),
+        ("worst", True, lambda row: format_number(row["worst"])),
+        ("mean without it", True, lambda row: format_number(row["without_worst"]) + " !" * row["lifted"]),
     ),
     "growth": (*CELL_COLUMNS, *GROWTH_COLUMNS),
     "scaling": (
@@ -188,6 +214,8 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
     "ranking": (
         POLICY_COLUMN,
         ("geometric mean", True, lambda row: format_number(row["geometric_mean"])),
+        ("by median", True, lambda row: format_number(row["by_median"])),
+        ("by trimmed mean", True, lambda row: format_number(row["by_trimmed"])),
         ("worst", True, lambda row: format_number(row["worst"])),
         ("worst environment", False, lambda row: row["worst_environment"]),
         ("environments", True, lambda row: f"{row['environments']}"),
@@ -216,6 +244,7 @@ TITLES = {
     "scorecard": "Scorecard",
     "ranking": "Ratio to the best of each environment",
     "summary": "Final regret",
+    "tails": "Tails of the final regret (CVaR: mean of the worst 5%; !: one replication makes the mean)",
     "growth": "Growth of regret over the last decade of rounds",
     "scaling": "Growth of final regret with the horizon",
     "pairs": "Policies two by two, on common random numbers",
@@ -231,14 +260,36 @@ def text_table(study: Study, name: str) -> TextTable:
     if name == "scorecard":
         return scorecard_table(study)
     columns = TABLE_COLUMNS[name]
-    rows = getattr(study, name).to_dict("records")
+    frame = getattr(study, name)
+    headers = tuple(header for header, _, _ in columns)
     return TextTable(
         f"{study.title}: {TITLES[name]}",
-        tuple(header for header, _, _ in columns),
-        [tuple(entry(row) for _, _, entry in columns) for row in rows],
+        headers,
+        [tuple(entry(row) for _, _, entry in columns) for row in frame.to_dict("records")],
         tuple(right for _, right, _ in columns),
         _incomplete(study),
+        best=_best(frame, *BEST[name], headers) if name in BEST else frozenset(),
+        grouped=2 if headers[:2] == ("environment", "horizon") else 0,
     )
+
+
+BEST = {
+    "summary": ("mean", "mean regret ± 95%"),
+    "scores": ("ratio", "score"),
+    "ranking": ("geometric_mean", "geometric mean"),
+}
+"""Tables with a best row (of each world): the column that decides, and the one that is set in bold."""
+
+
+def _best(
+    frame: pd.DataFrame, column: str, header: str, headers: tuple[str, ...]
+) -> frozenset[tuple[int, int]]:
+    """The cells with the smallest value of their world."""
+    worlds = [name for name in ("environment", "horizon") if name in frame]
+    values = frame[column]
+    smallest = values.groupby([frame[name] for name in worlds]).transform("min") if worlds else values.min()
+    rows = np.flatnonzero((values == smallest).to_numpy()).tolist()
+    return frozenset((row, headers.index(header)) for row in rows)
 
 
 def _incomplete(study: Study) -> tuple[str, ...]:
@@ -250,7 +301,7 @@ def _incomplete(study: Study) -> tuple[str, ...]:
 
 MARK_STYLES = {"★": "bold cyan", "●": "cyan", "○": "", "·": "yellow", "✗": "bold red"}
 MOST_ENVIRONMENTS = 8
-"""The scorecard has a column for every environment up to so many; beyond, it is the ranking."""
+"""The scorecard has up to so many columns, of environments or else of policies; beyond, it is the ranking."""
 
 
 def _legend() -> str:
@@ -276,8 +327,11 @@ def mark_and_style(ratio: float) -> tuple[str, str]:
 def scorecard_table(study: Study) -> TextTable:
     """Policies × environments: scores, marked and colored by the ratio to the best of the environment."""
     card = scorecard(study)
-    environments = card.environments if len(card.environments) <= MOST_ENVIRONMENTS else []
-    rows, styles = [], {}
+    several = len(card.environments) > MOST_ENVIRONMENTS
+    transposed = several and len(card.policies) <= MOST_ENVIRONMENTS
+    environments = card.environments if transposed or not several else []
+    rows: list[tuple[str, ...]] = []
+    styles = {}
     for i, policy in enumerate(card.policies):
         cells = [policy]
         for j, environment in enumerate(environments, start=1):
@@ -293,14 +347,37 @@ def scorecard_table(study: Study) -> TextTable:
     header = ("policy", *heads, "geometric mean", "worst")
     numbers = (False, *[True] * (len(header) - 1))
     title = f"{study.title}: {TITLES['scorecard']} after {card.rounds}"
-    return TextTable(title, header, rows, numbers, _score_notes(card) + _incomplete(study), styles)
+    best = frozenset(
+        (i, j)
+        for i, policy in enumerate(card.policies)
+        for j, environment in enumerate(environments, start=1)
+        if (policy, environment) in card.entries and card.entries[policy, environment].ratio == 1.0
+    )
+    notes = _score_notes(card, shown=bool(environments)) + _incomplete(study)
+    table = TextTable(title, header, rows, numbers, notes, styles, best)
+    return _transpose(table) if transposed else table
 
 
-def _score_notes(card: Scorecard) -> tuple[str, ...]:
+def _transpose(table: TextTable) -> TextTable:
+    """Environments in rows, policies in columns."""
+    turned = list(zip(table.header, *table.rows, strict=True))
+    header = ("environment", *turned[0][1:])
+    return replace(
+        table,
+        header=header,
+        rows=turned[1:],
+        numbers=(False, *[True] * (len(header) - 1)),
+        styles={(j - 1, i + 1): style for (i, j), style in table.styles.items()},
+        best=frozenset((j - 1, i + 1) for i, j in table.best),
+        transposed=True,
+    )
+
+
+def _score_notes(card: Scorecard, *, shown: bool) -> tuple[str, ...]:
     """What the numbers of the scorecard mean."""
     overall = "Geometric mean and worst: ratio to the best over environments."
     n_environments = len(card.environments)
-    if n_environments > MOST_ENVIRONMENTS:
+    if not shown:
         return f"{n_environments} environments; the table “scores” has them all.", overall
     minimax = [name for name, kind in card.kinds.items() if kind == MINIMAX_SCORE]
     kinds = ["Score: (R + K)/(R of the best + K), 1 is the best"] if len(minimax) < n_environments else []

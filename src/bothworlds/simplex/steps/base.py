@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds.simplex.kernel import solve_step
+from bothworlds.simplex.regularizers.base import DEEPEST
 
 MULTIPLIER = 0  # λ: y_i = L_i − λ
 TOTAL = 1  # Σp
@@ -28,6 +29,7 @@ NEAR = 2e-5  # a last step of at most this, relative to the smallest y, is appli
 SUM_TOLERANCE = 1e-12  # of Σp; beyond it the general solver takes over
 MANY = 100_000  # arms, beyond which adding up p alone may be off by more: the tolerance grows with them
 SLACK = 1e-4  # p ≤ 1 + 2·SLACK is still called within the bracket
+SMALLEST = math.exp(-DEEPEST)  # p of a policy: no arm is ever impossible
 CANCELLATION = 1024.0  # |λ| beyond this many times the smallest y costs digits of y = L − λ
 
 
@@ -89,10 +91,12 @@ def general(
     carried: FloatArray,
     p: FloatArray,
 ) -> int:
-    """The general solver, started from p and λ."""
+    """The general solver, started from p and λ; what would underflow is held at e^{−700}, as by all steps."""
     smallest, shift, excess, _, status = solve_step(
         regularizer, losses, rates, log_barrier, 1.0, carried[MULTIPLIER], p
     )
+    for i in range(p.size):
+        p[i] = max(p[i], SMALLEST)
     carried[MULTIPLIER] = smallest - shift
     carried[TOTAL] = 1.0 + excess
     return status

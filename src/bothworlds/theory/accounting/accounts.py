@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check, policies
 from bothworlds._jit import FloatArray, IntArray
+from bothworlds._words import html_table
 from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init, require_policy
@@ -84,6 +85,12 @@ class Account:
     def __repr__(self) -> str:
         inside = f"{self.policy!r}, n_arms={self.n_arms}, horizon={self.horizon}"
         return f"Account({inside}, rounds={len(self)}, optimal={self.optimal.tolist()})"
+
+    def _repr_html_(self) -> str:
+        last = where_did_the_regret_go(self, points=1)
+        rows = [(row["part"], f"{row['regret']:,.2f}") for row in last]
+        rows.append(("sum", f"{self.total('regret'):,.2f}"))
+        return html_table(("part of the estimated regret", "up to the last round"), rows, [repr(self)])
 
     @property
     def decoupled(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
+from bothworlds._words import html_table
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, does_not_fit, require_policy
 from bothworlds.problem import Problem
@@ -134,6 +135,15 @@ class Bounds:
             lines.append(f"self-bounding below adversarial from T = {_horizon(better)}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (bound.name, term.name, term.formula, f"{term.value:,.1f}", bound.source)
+            for bound in self.all
+            for term in bound.terms
+        ]
+        totals = [f"{bound.label}: {bound.value:,.1f}" for bound in self.all]
+        return html_table(("bound", "term", "formula", "value", "source"), rows, [repr(self.policy), *totals])
+
     def __repr__(self) -> str:
         parts = [f"{bound.name}={bound.value:.4g}{'' if bound.explicit else ' O(·)'}" for bound in self.all]
         return f"Bounds({self.policy!r}, {', '.join(parts)})"
@@ -162,6 +172,7 @@ def bound(
     n_arms: int,
     horizon: int,
     gaps: ArrayLike | None = None,
+    means: ArrayLike | None = None,
     corruption: float = 0.0,
     spread: float | None = None,
     delay: float = 0.0,
@@ -181,11 +192,13 @@ def bound(
     ----------
     policy:
         A policy with a stated bound. Without: ``LightBarrier`` and FTRL with constants of one's own, which
-        are measured, not proved; ``KLUCB``, ``Thompson``, ``EpsilonGreedy``, ``Uniform``.
+        are measured, not proved; ``EpsilonGreedy``, ``Uniform``.
     n_arms, horizon:
         K and T ≥ K. The policy is taken to be told T.
     gaps:
         Δ_i in [0, 1], one per arm, at least one 0 and one positive; None: adversarial bounds only.
+    means:
+        Mean losses in [0, 1] in place of gaps; ``KLUCB(c=3)`` and ``Thompson`` have bounds in terms of them.
     corruption:
         C of the condition. A corruption by Σ_t max_i abs(change) ≤ B gives C ≤ 2B, not B:
         ``environment.corruption(T)`` is that.
@@ -231,7 +244,7 @@ def bound(
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
-    setting = _setting(n_arms, horizon, gaps, corruption, spread, choose)
+    setting = _setting(n_arms, horizon, gaps, means, corruption, spread, choose)
     if not setting.problem.asks <= policy.fits:
         raise does_not_fit(policy, setting.problem)
     if _check.number("delay", delay, at_least=0.0) > 0.0:
@@ -244,13 +257,25 @@ def bound(
 
 
 def _setting(
-    n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any, spread: Any, choose: Any
+    n_arms: Any,
+    horizon: Any,
+    gaps: ArrayLike | None,
+    means: ArrayLike | None,
+    corruption: Any,
+    spread: Any,
+    choose: Any,
 ) -> Setting:
     n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     corruption = _check.number("corruption", corruption, at_least=0.0)
     problem = Problem(choose=choose)
     problem.check(n_arms)
+    losses = None
+    if means is not None:
+        if gaps is not None:
+            raise InvalidArgumentError("means", means, "given without gaps", fix="gaps follow from means")
+        losses = _check.vector("means", means, size=n_arms, at_least=0.0, at_most=1.0)
+        gaps = losses - losses.min()
     if gaps is None:
         if corruption > 0.0 or spread:
             raise InvalidArgumentError(
@@ -269,7 +294,17 @@ def _setting(
     if spread is None:
         spread = 0.0 if measures.n_optimal == 1 else corruption
     spread = _check.number("spread", spread, at_least=0.0)
-    return Setting(n_arms, float(horizon), float(horizon), measures, corruption, spread, problem.choose)
+    known = None if losses is None else tuple(losses.tolist())
+    return Setting(
+        n_arms,
+        float(horizon),
+        float(horizon),
+        measures,
+        corruption,
+        spread,
+        choose=problem.choose,
+        means=known,
+    )
 
 
 def _to_the_set(gaps: ArrayLike, choose: int) -> ArrayLike:
@@ -293,7 +328,8 @@ def _state(policy: Policy, setting: Setting) -> list[Bound]:
             "policy",
             policy,
             "one with a bound that covers this setting",
-            fix="give gaps, with corruption=0 (and, for TsallisINFOracle, one optimal arm), "
+            fix="give gaps (for KLUCB and Thompson means), with corruption=0 (and, for TsallisINFOracle, "
+            "one optimal arm), "
             "or take a policy with an adversarial bound: TsallisINF()",
         )
     return found
@@ -309,6 +345,7 @@ def bound_curve(
     n_arms: int,
     rounds: Sequence[int],
     gaps: ArrayLike | None = None,
+    means: ArrayLike | None = None,
     corruption: float = 0.0,
     spread: float | None = None,
     horizon: int | None = None,
@@ -321,7 +358,7 @@ def bound_curve(
 
     Parameters
     ----------
-    policy, n_arms, gaps, corruption, spread, choose:
+    policy, n_arms, gaps, means, corruption, spread, choose:
         As for :func:`bound`.
     rounds:
         The rounds at which to evaluate; those before round K are left out.
@@ -332,8 +369,8 @@ def bound_curve(
     -------
     list of dict
         ``round``, ``bound``, ``name`` (for a legend), ``explicit``, ``kind`` (adversarial or self-bounding)
-        and ``assumes``, one row per bound and round. UCB1's, which assumes iid losses, is not for worlds
-        that merely have gaps.
+        and ``assumes``, one row per bound and round. Those that assume iid losses, such as UCB1's, are not
+        for worlds that merely have gaps.
 
     Examples
     --------
@@ -348,7 +385,13 @@ def bound_curve(
     if not marks:
         raise InvalidArgumentError("rounds", rounds, "at least one round", got="none")
     last = max(marks) if horizon is None else horizon
-    setting: dict[str, Any] = {"gaps": gaps, "corruption": corruption, "spread": spread, "choose": choose}
+    setting: dict[str, Any] = {
+        "gaps": gaps,
+        "means": means,
+        "corruption": corruption,
+        "spread": spread,
+        "choose": choose,
+    }
     whole = bound(policy, n_arms=n_arms, horizon=last, **setting)
     if max(marks) > last:
         raise InvalidArgumentError("horizon", last, f"at least the last round, {max(marks)}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
+import numpy as np
+
+from bothworlds._jit import FloatArray
 from bothworlds.errors import NotCoveredError
 from bothworlds.policies import (
     BARBAR,
@@ -11,15 +15,18 @@ from bothworlds.policies import (
     EXP3IX,
     EXP3P,
     ITH22,
+    KLUCB,
     SAO,
     UCB1,
     Avner,
     BroadOMD,
     EliminationRace,
     EXP3PlusPlus,
+    Thompson,
 )
 from bothworlds.policies.confidence import delta_or
 from bothworlds.policies.ftrl.rates import log_arms
+from bothworlds.theory.bounds.divergences import bernoulli_divergence
 from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
@@ -90,6 +97,65 @@ def ucb1(policy: UCB1, s: Setting) -> list[Bound]:
         Term("once", "(1 + π²/3)·Σ_V Δ_i", once, "additive"),
     )
     return [Bound(SELF_BOUNDING, terms, True, "Auer, Cesa-Bianchi and Fischer 2002", IID)]
+
+
+@states(KLUCB)
+def kl_ucb(policy: KLUCB, s: Setting) -> list[Bound]:
+    """Σ_V Δ_i·(f/kl(m_i − ε, m* + δ) + 1/(2ε²) + 2/δ² + 3), f = log T + c·log log T, for the best ε, δ.
+
+    The theorem is for the exploration log(1 + t·log²t), which is below log t + 3·log log t from t = 4 on.
+    The earlier rounds are at most three plays more.
+    """
+    if policy.c < 3.0:
+        raise NotCoveredError("KLUCB has one with c=3, the exploration of its theorem")
+    if s.means is None or s.corruption > 0.0:
+        return []
+    log_t = math.log(s.rounds)
+    level = log_t + policy.c * math.log(max(log_t, 1.0))
+    best = min(s.means)
+    once, main = 0.0, 0.0
+    for mean in s.means:
+        if mean > best:
+            plays, rest = _kl_ucb_plays(mean, best, level)
+            main += (mean - best) * plays
+            once += (mean - best) * (rest + 3.0)
+    terms = (
+        Term("gaps", "Σ_V Δ_i·(log T + c·log log T)/kl(m_i − ε, m* + δ)", main, "main"),
+        Term("margins", "Σ_V Δ_i·(1/(2ε²) + 2/δ² + 3)", once, "additive"),
+    )
+    notes = ("ε and δ are chosen for each arm, on a grid, to make the sum small",)
+    return [Bound(SELF_BOUNDING, terms, True, "Lattimore and Szepesvári 2020, Theorem 10.6", IID, notes)]
+
+
+def _kl_ucb_plays(mean: float, best: float, level: float) -> tuple[float, float]:
+    """level/kl(m − ε, b + δ) and 1/(2ε²) + 2/δ², for the margins in the grid with the smallest sum."""
+    inverse, rest = _margins(mean, best)
+    k = int(np.argmin(level * inverse + rest))
+    return level * float(inverse[k]), float(rest[k])
+
+
+@functools.lru_cache(maxsize=1024)
+def _margins(mean: float, best: float) -> tuple[FloatArray, FloatArray]:
+    """1/kl and the rest, for ε and δ that are fortieths of the gap with a sum below it."""
+    unit = (mean - best) / 40.0
+    pairs = [(i * unit, j * unit) for i in range(1, 39) for j in range(1, 40 - i)]
+    inverse = np.array([1.0 / bernoulli_divergence(mean - e, best + d) for e, d in pairs])
+    return inverse, np.array([0.5 / (e * e) + 2.0 / (d * d) for e, d in pairs])
+
+
+@states(Thompson)
+def thompson(policy: Thompson, s: Setting) -> list[Bound]:
+    """(1 + ε)·Σ_V Δ_i·log T/kl(m_i, m*) + O(K/ε²): the leading constant is exact, the rest an order."""
+    if s.means is None or s.corruption > 0.0:
+        return []
+    best = min(s.means)
+    slope = sum((m - best) / bernoulli_divergence(m, best) for m in s.means if m > best)
+    terms = (
+        Term("gaps", "Σ_V Δ_i·log T/kl(m_i, m*)", slope * math.log(s.rounds), "main"),
+        Term("arms", "K", float(s.n_arms), "additive"),
+    )
+    notes = ("the constant of the first term is exact as T grows: no policy has a smaller one",)
+    return [Bound(SELF_BOUNDING, terms, False, "Agrawal and Goyal 2013", IID, notes)]
 
 
 @states(EXP3)

@@ -32,6 +32,8 @@ class Setting:
         The total delay Σ_s d_s of the feedback.
     choose:
         m, how many arms are chosen in a round.
+    means:
+        Mean losses, where they are known: bounds by Kullback–Leibler divergences need more than gaps.
     """
 
     n_arms: int
@@ -42,6 +44,7 @@ class Setting:
     spread: float = 0.0
     delay: float = 0.0
     choose: int = 1
+    means: tuple[float, ...] | None = None
 
     @property
     def problem(self) -> Problem:

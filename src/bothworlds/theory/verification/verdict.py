@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,13 +35,14 @@ def default_policies() -> list[Policy]:
 
 @dataclass(frozen=True)
 class Lemma:
-    """A lemma: its name (also its place in the docs), what it says, and its check of an account.
+    """A lemma: its name (also its place in the docs), its number, what it says, its check of an account.
 
     A check that does not apply to an account returns None; ``with_gaps`` are those that need the gaps of the
     game, and a lemma that is not about a run has none. ``tolerance`` is what rounding may take.
     """
 
     name: str
+    paper: str
     statement: str
     check: Callable[..., Finding | None] | None
     tolerance: float = 0.0
@@ -51,30 +53,53 @@ class Lemma:
 LEMMAS = (
     Lemma(
         "decomposition",
+        "4.1, B.1.1",
         "total − benchmark = suboptimal + optimal + residual (− gap, decoupled)",
         lemmas.decomposition,
         ROUNDING,
     ),
-    Lemma("suboptimal-arms", "suboptimal = stability + penalty", lemmas.suboptimal_parts, ROUNDING),
-    Lemma("ito-lemma-16", "<ℓ̂, p − q̃> = D(p, p') + D(q̃, p) − D(q̃, p')", lemmas.ito_lemma_16, ROUNDING),
+    Lemma("suboptimal-arms", "A.2", "suboptimal = stability + penalty", lemmas.suboptimal_parts, ROUNDING),
     Lemma(
-        "preprocessing", "the cost of preprocessing is the sum of its parts", lemmas.preprocessing, ROUNDING
+        "ito-lemma-16", "A.1.2", "<ℓ̂, p − q̃> = D(p, p') + D(q̃, p) − D(q̃, p')", lemmas.ito_lemma_16, ROUNDING
     ),
-    Lemma("optimal-arms", "regret on optimal arms ≤ 0 in every round", lemmas.optimal_arms, ROUNDING),
+    Lemma(
+        "preprocessing",
+        "A.1.1, A.1.3",
+        "the cost of preprocessing is the sum of its parts",
+        lemmas.preprocessing,
+        ROUNDING,
+    ),
+    Lemma(
+        "optimal-arms", "A.3.1", "regret on optimal arms ≤ 0 in every round", lemmas.optimal_arms, ROUNDING
+    ),
     Lemma(
         "multiplicative-relation",
+        "C.3.2–C.3.5",
         "½ ≤ p'/p ≤ 2, and p̄/p",
         lemmas.multiplicative,
         seen="most extreme ratio",
     ),
-    Lemma("multipliers", "four bounds each on λ_U, λ_V, λ_K", lemmas.multipliers, ROUNDING),
-    Lemma("stability", "stability ≤ B·‖ℓ̂_V‖² in the inverse Hessian", lemmas.stability, seen="B seen"),
-    Lemma("penalty", "penalty ≤ B·(sum over V); ≤ 0 for the log-barrier", lemmas.penalty, seen="B seen"),
+    Lemma("multipliers", "C.4.2", "four bounds each on λ_U, λ_V, λ_K", lemmas.multipliers, ROUNDING),
     Lemma(
-        "learning-rates", "learning-rate lemma with constant 2", lemmas.learning_rates, seen="constant seen"
+        "stability", "A.2.1", "stability ≤ B·‖ℓ̂_V‖² in the inverse Hessian", lemmas.stability, seen="B seen"
+    ),
+    Lemma(
+        "penalty",
+        "A.2.2–A.2.4",
+        "penalty ≤ B·(sum over V); ≤ 0 for the log-barrier",
+        lemmas.penalty,
+        seen="B seen",
+    ),
+    Lemma(
+        "learning-rates",
+        "4.2",
+        "learning-rate lemma with constant 2",
+        lemmas.learning_rates,
+        seen="constant seen",
     ),
     Lemma(
         "self-bounding",
+        "A.1",
         "S₁, S₂ ≤ z·R + (…)/z for every z",
         lemmas.self_bounding,
         ROUNDING,
@@ -83,6 +108,7 @@ LEMMAS = (
     ),
     Lemma(
         "group-relation",
+        "B.5.1, B.5.2",
         "Σ p̄^{4/3} ≤ 2(1+1/t)²·Σ p^{4/3} on U, ≤ 8·Σ p^{4/3} on V",
         lemmas.group_multiplicative,
         seen="factor seen",
@@ -92,7 +118,10 @@ LEMMAS = (
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the verdict: lemma, whether it holds, worst margin, rounds, and the page that explains it."""
+    """A line of the verdict: lemma, whether it holds, worst margin, rounds, and the page that explains it.
+
+    ``paper`` is its number there, ``tolerance`` how far below 0 rounding may take the margin.
+    """
 
     lemma: str
     statement: str
@@ -102,6 +131,8 @@ class Row:
     page: str
     note: str = ""
     worst: str = ""
+    paper: str = ""
+    tolerance: float = 0.0
 
 
 def verify(
@@ -210,22 +241,26 @@ def _row(lemma: Lemma, found: list[tuple[Finding, str]]) -> Row:
         f"{PAGE}#{lemma.name}",
         note,
         where,
+        lemma.paper,
+        lemma.tolerance,
     )
 
 
 def _universal(players: Iterable[Policy], seed: int) -> Iterator[tuple[Lemma, list[tuple[Finding, str]]]]:
     """Lemmas that are not about a run."""
     where = "random functions"
-    lemma = Lemma("monotonicity", "skewed divergences are monotone under (i), (ii)", None, ROUNDING)
+    lemma = Lemma("monotonicity", "4.3", "skewed divergences are monotone under (i), (ii)", None, ROUNDING)
     yield lemma, [(universal.monotonicity(seed=seed), where)]
-    lemma = Lemma("conditions", "without (i), and without (ii), there are counterexamples", None, -1e-3)
+    lemma = Lemma(
+        "conditions", "4.3", "without (i), and without (ii), there are counterexamples", None, -1e-3
+    )
     yield lemma, [(universal.conditions_needed(seed=seed), where)]
     lemma = Lemma(
-        "learning-rate-sequences", "learning-rate lemma, hard sequences", None, seen="constant seen"
+        "learning-rate-sequences", "4.2", "learning-rate lemma, hard sequences", None, seen="constant seen"
     )
     yield lemma, [(universal.learning_rate_sequences(seed=seed), "hard sequences")]
     unbiased: list[Policy] = [*players, LightBarrier(), TsallisINF(estimator="rv")]
-    lemma = Lemma("unbiased", "E[ℓ̂] = ℓ, enumerating the draw", None, ROUNDING)
+    lemma = Lemma("unbiased", "2", "E[ℓ̂] = ℓ, enumerating the draw", None, ROUNDING)
     yield lemma, [(universal.estimator_bias(policy, seed=seed), repr(policy)) for policy in unbiased]
 
 
@@ -256,18 +291,28 @@ def _with_smallest(row: Row, rounds: int, seed: int) -> Row:
 
 # --- as a table ------------------------------------------------------------------------------------------
 
-HEADER = ("lemma", "verdict", "worst margin", "rounds", "explained in", "note")
+HEADER = ("lemma", "in the paper", "verdict", "margin", "tolerance", "rounds")
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """One row in words."""
     verdict = "holds" if row.holds else "FAILS"
-    note = row.note if row.holds else f"{row.note}; worst: {row.worst}".removeprefix("; ")
-    return row.lemma, verdict, f"{row.margin:.2g}", f"{row.rounds:,}", row.page, note
+    tolerance = f"{row.tolerance:.0e}" if row.tolerance else "none"
+    return row.lemma, row.paper, verdict, f"{row.margin:.1e}", tolerance, f"{row.rounds:,}"
+
+
+def notes(rows: list[Row]) -> list[str]:
+    """What there is to say beside the numbers, and where lemmas are explained."""
+    said = [
+        f"{row.lemma}: {row.note if row.holds else f'{row.note}; worst: {row.worst}'.removeprefix('; ')}"
+        for row in rows
+        if row.note or not row.holds
+    ]
+    return [*said, f"Each is a section of {PAGE}, such as {rows[0].page}."] if rows else said
 
 
 def lemma_table(rows: list[Row]) -> str:
-    """The rows as plain text.
+    """The rows as plain text, 80 columns wide.
 
     Examples
     --------
@@ -278,19 +323,25 @@ def lemma_table(rows: list[Row]) -> str:
     """
     lines = [HEADER, *(cells(row) for row in rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(HEADER))]
-    return "\n".join(
+    table = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
-    )
+    ]
+    wrapped = [textwrap.fill(note, 80, subsequent_indent="  ") for note in notes(rows)]
+    return "\n".join([*table, "", *wrapped])
 
 
 def rich_lemma_table(rows: list[Row]) -> Any:
-    """The rows as a ``rich`` table, to be printed by its console."""
-    from rich.table import Table  # noqa: PLC0415 - only needed on a terminal
+    """The rows as a ``rich`` table with notes below it, to be printed by its console; 80 columns suffice."""
+    from rich import box  # noqa: PLC0415 - only needed on a terminal
+    from rich.table import Table  # noqa: PLC0415
 
-    result = Table(title="The paper's lemmas on real runs")
+    below = "\n".join(notes(rows))
+    slim: dict[str, Any] = {"box": box.SIMPLE_HEAD, "padding": (0, 1, 0, 0), "show_edge": False}
+    result = Table(title="The paper's lemmas on real runs", caption=below, **slim)
+    result.caption_justify = "left"
     for name in HEADER:
-        result.add_column(name, justify="right" if name in ("worst margin", "rounds") else "left")
+        result.add_column(name, justify="right" if name in ("margin", "tolerance", "rounds") else "left")
     for row in rows:
         style = None if row.holds else "bold red"
         result.add_row(*cells(row), style=style)

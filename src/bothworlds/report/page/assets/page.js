@@ -4,10 +4,16 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const BAND = { mean: ["low", "high"], spread: ["q05", "q95"] };
+  const MOST_NAMES = 10; // lines that are named at their ends, where there is room
   const state = {
     world: byId("world") ? byId("world").value : "all",
-    x: "log", y: "log", band: "mean", bounds: true,
+    x: "linear", y: "linear", band: "mean", bounds: false, equal: false, color: data.color,
     shown: new Set(data.shown),
+  };
+  // What regret is divided by: under its own law a curve is level. The name of the axis; the unit at round t.
+  const LAWS = {
+    "per-log": { title: "regret / log t", unit: (t) => t > 1 ? Math.log(t) : NaN },
+    "per-root": { title: "regret / √(Kt)", unit: (t, arms) => Math.sqrt(arms * t) },
   };
   const errors = [];
   const busy = new Set();
@@ -26,10 +32,24 @@
       return row;
     });
   }
+  // The color of each policy: its own, or a shade by the value of a swept setting.
+  function colors() {
+    const values = data.swept[state.color];
+    if (!values) return data.policies.map((_, i) => data.looks[i % data.looks.length][0]);
+    const known = values.filter((value) => value !== null);
+    const [low, high] = [Math.min(...known), Math.max(...known)];
+    const place = low > 0 && high > 20 * low ? Math.log : (value) => value;
+    const shade = (value) => Math.round(8 * (place(value) - place(low)) / ((place(high) - place(low)) || 1));
+    return values.map((value) => value === null ? "var(--muted)" : `var(--s${shade(value)})`);
+  }
   // A chart of the page with its scales set. Rounds are positive; regret is not always, so that its log scale
   // is linear between -1 and 1. A log scale is named at zero and at powers of ten, within the rows' fields.
   function scaled(name, scales) {
     const spec = structuredClone(data.specs[name]);
+    if (name !== "sweeps")
+      for (const { encoding } of spec.layer || [])
+        if (encoding && encoding.color && encoding.color.scale && encoding.color.field === "policy")
+          encoding.color.scale.range = colors();
     for (const [channel, { type, signed, rows, fields, zero }] of Object.entries(scales)) {
       if (type !== "log") continue;
       let [low, high] = [Infinity, -Infinity];
@@ -65,9 +85,33 @@
       for (let k = first; k < 16; k++) for (const digit of digits) ladder.push(Number(`${digit}e${k}`));
       const both = signed ? [...ladder.map((value) => -value).reverse(), 0, ...ladder] : ladder;
       found = both.filter((value) => low <= value && value <= high);
-      if (found.length > 2) break;
+      if (found.length > 2) return found;
     }
-    return found;
+    if (!(low > 0 && low < high)) return found;
+    const rough = (high - low) / 5; // within a decade: round steps
+    const size = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((digit) => digit * size).find((length) => length >= 0.999 * rough);
+    const steps = [];
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9); k++) steps.push(Number((k * step).toPrecision(12)));
+    return steps;
+  }
+  // Places at least so far apart, in their order, as close to the wanted ones as can be (isotonic regression).
+  function spread(wanted, least) {
+    const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]);
+    const groups = [];
+    order.forEach((which, i) => {
+      let [total, count] = [wanted[which] - least * i, 1];
+      while (groups.length && groups.at(-1)[0] / groups.at(-1)[1] > total / count) {
+        const before = groups.pop();
+        total += before[0];
+        count += before[1];
+      }
+      groups.push([total, count]);
+    });
+    const fitted = groups.flatMap(([total, count]) => Array(count).fill(total / count));
+    const places = [];
+    order.forEach((which, i) => { places[which] = fitted[i] + least * i; });
+    return places;
   }
   const visibleRows = (rows) => rows.filter((row) => state.shown.has(data.policies.indexOf(row.policy)));
   const labels = () => data.policies.filter((_, i) => state.shown.has(i));
@@ -160,10 +204,10 @@
     return state.world === "all" ? data.overview : [Number(state.world)];
   }
   function layOut() {
-    drawn.forEach(({ curves, finals }) => [curves, finals].forEach((c) => c.view && c.view.finalize()));
+    drawn.forEach((item) => [item.curves, item.finals, item.tails].forEach((c) => c.view && c.view.finalize()));
     const panels = visible();
     const [curvesBox, finalsBox] = [byId("curves"), byId("finals")];
-    for (const box of [curvesBox, finalsBox]) {
+    for (const box of [curvesBox, finalsBox, byId("tails")]) {
       box.replaceChildren();
       box.classList.toggle("one", panels.length === 1);
     }
@@ -173,29 +217,107 @@
       const below = figure(title, `Distribution of final regret over replications, by policy, in ${title}`);
       curvesBox.append(above.box);
       finalsBox.append(below.box);
-      return { panel, curves: above.chart, finals: below.chart, rows: rowsOf(data.curves[panel]),
+      const tail = figure(title, `Share of replications whose final regret is larger than x, by policy, in ${title}`);
+      byId("tails").append(tail.box);
+      return { panel, curves: above.chart, finals: below.chart, tails: tail.chart, rows: rowsOf(data.curves[panel]),
         bounds: rowsOf(data.bounds[panel]), ends: rowsOf(data.finals[panel]) };
     });
   }
   async function drawFinals(item) {
     const rows = visibleRows(item.ends);
-    const spec = scaled("finals", { x: { type: state.y, signed: true, rows, fields: ["regret"] } });
+    const spec = scaled("finals", { x: { type: state.y === "log" ? "log" : "linear", signed: true, rows, fields: ["regret"] } });
     spec.height = data.steps.finals * Math.max(1, state.shown.size);
     await item.finals.draw(spec, { rows }, { shown: labels() });
   }
-  async function drawCurves(item) {
-    const rows = visibleRows(item.rows);
-    const bounds = state.bounds ? visibleRows(item.bounds) : [];
+  // P(R > x): a step down at every replication, from all of them on the left.
+  async function drawTails(item) {
+    const rows = [];
+    for (const policy of labels()) {
+      const ends = item.ends.filter((row) => row.policy === policy && typeof row.regret === "number")
+        .map((row) => row.regret).sort((a, b) => a - b);
+      ends.forEach((regret, i) => rows.push({ policy, regret, share: 1 - i / ends.length }));
+      if (ends.length) rows.push({ policy, regret: ends.at(-1), share: 0.5 / ends.length });
+    }
+    const spec = scaled("tails", { x: { type: state.y === "log" ? "log" : "linear", signed: true, rows, fields: ["regret"], zero: false } });
+    if (drawn.length === 1) spec.height = 320;
+    await item.tails.draw(spec, { rows }, { shown: labels() });
+  }
+  // The rows of a panel as they are drawn: regret as it is, or divided by a law.
+  const NUMBERS = ["mean", "low", "high", "q05", "q95", "bound"];
+  function underLaw(rows, panel) {
+    const law = LAWS[state.y];
+    if (!law) return rows;
+    return rows.map((row) => {
+      const unit = law.unit(row.round, data.panels[panel].arms);
+      const divided = { ...row };
+      for (const name of NUMBERS) if (typeof row[name] === "number") divided[name] = row[name] / unit;
+      return divided;
+    }).filter((row) => Number.isFinite(row.mean ?? row.bound));
+  }
+  // Markers are sparse on either scale of rounds, and staggered from policy to policy.
+  function marked(rows, horizon) {
+    if (state.x === "log") return rows;
+    const places = new Map();
+    return rows.map((row) => {
+      const place = Math.floor(5 * row.round / horizon + 0.25 * (data.policies.indexOf(row.policy) % 4));
+      const mark = Number(place > (places.get(row.policy) ?? 0));
+      places.set(row.policy, Math.max(place, places.get(row.policy) ?? 0));
+      return { ...row, mark };
+    });
+  }
+  const curveRows = (item) => marked(underLaw(visibleRows(item.rows), item.panel), data.panels[item.panel].horizon);
+  const boundRows = (item) => state.bounds ? underLaw(visibleRows(item.bounds), item.panel) : [];
+  // The ends of the axis of regret: round numbers, zero among them.
+  function reach(items) {
+    let [low, high] = [0, 0];
+    for (const item of items)
+      for (const row of [...curveRows(item), ...boundRows(item)])
+        for (const name of ["mean", "bound", ...BAND[state.band]])
+          if (typeof row[name] === "number") { low = Math.min(low, row[name]); high = Math.max(high, row[name]); }
+    return [low * 1.04, high * 1.04 || 1];
+  }
+  // Where a value stands on the axis of regret, in pixels from the top.
+  function heightOf(value, [low, high], height) {
+    const at = state.y === "log" ? (x) => Math.sign(x) * Math.log1p(Math.abs(x)) : (x) => x;
+    return height * (1 - (at(value) - at(low)) / (at(high) - at(low)));
+  }
+  // A name at the end of every line, moved where they would meet.
+  function endNames(rows, bounds, domain, height) {
+    const last = new Map();
+    for (const row of rows) last.set(row.policy, { policy: row.policy, text: data.short[data.policies.indexOf(row.policy)], value: row.mean, round: row.round });
+    for (const row of bounds) last.set(row.policy + row.name, { policy: row.policy, text: `${data.short[data.policies.indexOf(row.policy)]}: ${row.name.split(":")[0]}`, value: row.bound, round: row.round });
+    const names = [...last.values()];
+    const places = spread(names.map(({ value }) => heightOf(value, domain, height)), 13);
+    const over = Math.max(0, Math.max(...places) - height - 6);
+    return names.map((name, i) => ({ ...name, pixel: places[i] - over }));
+  }
+  async function drawCurves(item, domain) {
+    const [rows, bounds] = [curveRows(item), boundRows(item)];
     const spec = withIntervals(scaled("curves", {
       x: { type: state.x, signed: false, rows, fields: ["round"] },
-      y: { type: state.y, signed: true, rows: rows.concat(bounds), fields: ["mean", "bound", ...BAND[state.band]] },
+      y: { type: state.y === "log" ? "log" : "linear", signed: true, rows: rows.concat(bounds), fields: ["mean", "bound", ...BAND[state.band]] },
     }), rows, BAND[state.band][0]);
     if (drawn.length === 1) spec.height = 420;
-    await item.curves.draw(spec, { rows, bounds }, { shown: labels(), band: state.band });
+    const ends = domain || reach([item]);
+    for (const layer of spec.layer) {
+      const axis = layer.encoding.y;
+      if (!axis || axis.scale === null) continue;
+      axis.scale = { ...axis.scale, domain: ends, nice: false };
+      axis.title = LAWS[state.y] ? LAWS[state.y].title : "regret";
+      for (const line of layer.encoding.tooltip || []) if (line.field === "mean") line.title = `mean ${axis.title}`;
+    }
+    if (state.x === "linear") for (const layer of spec.layer) if (layer.encoding.x.scale) layer.encoding.x.scale.zero = true;
+    const room = item.curves.element.clientWidth;
+    const named = labels().length <= MOST_NAMES && room >= 420 && rows.length;
+    const names = named ? endNames(rows, bounds, ends, spec.height) : [];
+    if (!named) spec.layer = spec.layer.filter((layer) => layer.name !== "names");
+    await item.curves.draw(spec, { rows, bounds, names }, { shown: labels(), band: state.band });
   }
   async function drawPanels() {
-    for (const item of drawn) await drawCurves(item);
+    const domain = state.equal ? reach(drawn) : null;
+    for (const item of drawn) await drawCurves(item, domain);
     for (const item of drawn) await drawFinals(item);
+    for (const item of drawn) await drawTails(item);
   }
   // Controls.
   function pressed(group, value) {
@@ -215,6 +337,11 @@
     });
   }
   function showLegend() {
+    const shades = colors();
+    for (const path of document.querySelectorAll("#legend button[data-policy] svg path")) {
+      const shade = shades[Number(path.closest("button").dataset.policy)];
+      path.setAttribute(path.hasAttribute("stroke") ? "stroke" : "fill", shade);
+    }
     for (const button of document.querySelectorAll("#legend button[data-policy]"))
       button.setAttribute("aria-pressed", String(state.shown.has(Number(button.dataset.policy))));
   }
@@ -321,16 +448,34 @@
       list.hidden = Number(list.dataset.sweepLegend) !== which;
     const spec = withIntervals(scaled("sweeps", {
       x: { type: sweep.scale, signed: false, rows: values, fields: ["value"] },
-      y: { type: state.y, signed: true, rows: values, fields: ["mean", "low", "high"], zero: false },
+      y: { type: state.y === "log" ? "log" : "linear", signed: true, rows: values, fields: ["mean", "low", "high"], zero: false },
     }), values, "low");
+    const swept = [...new Set(values.map((row) => row.value))].sort((a, b) => a - b);
+    for (const { encoding } of spec.layer) if (encoding.x.axis) Object.assign(encoding.x.axis, { values: swept, labelOverlap: "greedy" });
     const looks = sweep.series.map((_, i) => data.looks[i % data.looks.length]);
     for (const { encoding } of spec.layer) {
-      encoding.x.title = sweep.setting.replace(/^[a-z]+\./, "");
+      encoding.x.title = sweep.symbol;
       ["color", "strokeDash", "shape"].forEach((channel, k) => {
         if (encoding[channel]) encoding[channel].scale = { domain: sweep.series, range: looks.map((look) => look[k]) };
       });
     }
     await sweepChart.draw(spec, { rows: values });
+  }
+
+  // Two swept settings at once: a place per pair, darker where regret is larger.
+  const heatChart = byId("heat-chart") && new Chart(byId("heat-chart"), "Final regret by two swept settings");
+  async function drawHeat() {
+    if (!heatChart) return;
+    const heat = data.heats[Number(byId("heat-view").value)];
+    const spec = structuredClone(data.specs.heat);
+    spec.height = 34 * heat.rows.length + 10;
+    for (const layer of spec.layer) {
+      Object.assign(layer.encoding.x, { title: heat.x, sort: heat.columns });
+      Object.assign(layer.encoding.y, { title: heat.y, sort: heat.rows });
+    }
+    const rows = heat.values.flatMap((line, i) => line.map((value, j) =>
+      ({ x: heat.columns[j], y: heat.rows[i], mean: value, step: heat.shades[i][j] }))).filter((row) => row.mean !== null);
+    await heatChart.draw(spec, { rows });
   }
 
   // Sections that others added bring whole specifications.
@@ -349,6 +494,8 @@
     drawPanels();
   });
   follow("show-bounds", "change", (box) => { state.bounds = box.checked; drawPanels(); });
+  follow("equal", "change", (box) => { state.equal = box.checked; drawPanels(); });
+  follow("color", "change", (select) => { state.color = select.value; showLegend(); drawPanels().then(drawPairs); });
   follow("world", "change", (select) => { state.world = select.value; layOut(); drawPanels(); });
   follow("run-world", "change", drawRun);
   follow("run-policy", "change", drawRun);
@@ -356,11 +503,12 @@
   follow("pairs-reference", "change", drawPairs);
   follow("sweep-setting", "change", () => { fillViews(); drawSweep(); });
   follow("sweep-view", "change", drawSweep);
+  follow("heat-view", "change", drawHeat);
   fillViews();
   if (byId("curves")) {
     followLegend();
     layOut();
-    drawPanels().then(drawRun).then(drawSweep).then(drawPairs).then(drawExtra)
+    drawPanels().then(drawRun).then(drawSweep).then(drawHeat).then(drawPairs).then(drawExtra)
       .then(() => { document.documentElement.dataset.ready = "yes"; });
   } else document.documentElement.dataset.ready = "yes";
 })();

@@ -1,0 +1,698 @@
+"""What a panel of a figure shows, in numbers: lines, rows, a grid or a stack. ``draw`` puts them on paper.
+
+Every kind of panel is a function of a study that returns one of the four; the tests look at these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from bothworlds import _check
+from bothworlds._jit import FloatArray
+from bothworlds._words import counted, did_you_mean
+from bothworlds.errors import InvalidArgumentError
+from bothworlds.experiments.spec.labels import SYMBOLS, fill_template
+from bothworlds.report.charts import rows as chart_rows
+from bothworlds.report.charts.rows import Panel, by_cell, panels
+from bothworlds.report.numbers.frames import swept
+from bothworlds.report.numbers.scores import ratio_names, scorecard
+from bothworlds.report.text.tables import format_number
+
+if TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
+Scale = Literal["linear", "log"]
+REGRET_SCALES = {
+    "linear": "regret",
+    "log": "regret",
+    "per-log": "regret / log t",
+    "per-root": "regret / √(Kt)",
+}
+"""How regret is shown, and the name of the axis: under its own law, divided by it, a curve is level."""
+BANDS = {"mean": ("low", "high"), "spread": ("q05", "q95")}
+POINTS = 200  # of a line, at most: more than a column of print can show
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a line is told apart: by number (color, marker, dash), or by its place on a scale of colors."""
+
+    number: int = 0
+    shade: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line, with a band where ``low`` and ``high`` are finite; ``bound``: it is of theory."""
+
+    label: str
+    look: Look
+    x: FloatArray
+    y: FloatArray
+    low: FloatArray
+    high: FloatArray
+    bound: bool = False
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Curves over rounds, a swept setting or regret."""
+
+    caption: str
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+    x_scale: Scale = "log"
+    y_scale: Scale = "linear"
+    ticks: tuple[float, ...] = ()
+    steps: bool = False
+    zero: bool = True
+    title: str = ""
+    table: str = ""
+    """The same numbers as a LaTeX table, where that is asked for with the figure."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: a mark, lines to both sides of it, and perhaps a box and dots."""
+
+    label: str
+    look: Look
+    middle: float
+    line: tuple[float, float]
+    box: tuple[float, float] | None = None
+    dots: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One row per policy, across a common axis; a rule at ``zero`` where that is the question."""
+
+    caption: str
+    x_label: str
+    rows: tuple[Row, ...]
+    x_scale: Scale = "linear"
+    zero: bool = False
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A number per place, with its shade from 0 (best) to 1; NaN is left empty."""
+
+    caption: str
+    x_label: str
+    y_label: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    values: FloatArray
+    shades: FloatArray
+    scale: tuple[str, tuple[float, ...], tuple[str, ...]]
+    """The name of the scale of shades, where it has ticks, and what they say."""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Shares that add up, over rounds."""
+
+    caption: str
+    y_label: str
+    x: FloatArray
+    names: tuple[str, ...]
+    parts: FloatArray
+    """Parts × rounds."""
+    x_scale: Scale = "log"
+    whole: bool = False
+    """Whether the parts add up to 1."""
+    title: str = ""
+
+
+Contents = Lines | Rows | Grid | Stack
+
+
+# --- which policies and worlds, under which names -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Names:
+    """The policies that are shown, in the order of the file: what they are called, and how they look."""
+
+    labels: Mapping[str, str]
+    looks: Mapping[str, Look]
+
+    def __contains__(self, policy: object) -> bool:
+        return policy in self.labels
+
+
+def choose_policies(
+    study: Study, chosen: Sequence[str] | None, label: str | None, color: str | None
+) -> Names:
+    """The policies of a study that are asked for: by label, renamed by a template, colored by a setting."""
+    known = study.policies
+    if chosen is not None:
+        for name in chosen:
+            if name not in known:
+                fix = did_you_mean(str(name), known) or "study.policies lists them"
+                raise InvalidArgumentError("policies", name, "labels of the study", fix=fix)
+    shown = [name for name in known if chosen is None or name in chosen]
+    if not shown:
+        raise InvalidArgumentError("policies", chosen, "at least one policy of the study", got="none")
+    entries = {entry["label"]: entry for entry in study.manifest["policies"]}
+    labels = {name: name for name in shown}
+    if label is not None:
+        labels = {name: fill_template(label, entries[name]["settings"], name) for name in shown}
+        twice = [text for text in labels.values() if list(labels.values()).count(text) > 1]
+        if twice:
+            raise InvalidArgumentError(
+                "label", label, "a template that tells all policies apart", got=f"{twice[0]!r} twice"
+            )
+    looks = {name: Look(known.index(name)) for name in shown}
+    setting, values = _setting_of(study, shown, color)
+    if setting is not None:
+        low, high = min(values.values()), max(values.values())
+        logs = low > 0 and high > 20 * low
+        place = math.log if logs else float
+        span = place(high) - place(low) or 1.0
+        shades = {name: (place(value) - place(low)) / span for name, value in values.items()}
+        looks |= {name: Look(looks[name].number, shade) for name, shade in shades.items()}
+    return Names(labels, looks)
+
+
+def telling_setting(study: Study, shown: Sequence[str]) -> tuple[str | None, dict[str, float]]:
+    """The swept number, if any, that tells all these policies (three or more) apart, and its values."""
+    for name, values in _swept_numbers(study, shown).items():
+        if len(values) == len(shown) >= 3 and len(set(values.values())) == len(shown):
+            return name, values
+    return None, {}
+
+
+def _swept_numbers(study: Study, shown: Sequence[str]) -> dict[str, dict[str, float]]:
+    swept = {entry["label"]: entry["swept"] for entry in study.manifest["policies"]}
+    names = dict.fromkeys(name for policy in shown for name in swept[policy])
+    return {
+        name: {p: float(swept[p][name]) for p in shown if isinstance(swept[p].get(name), (int, float))}
+        for name in names
+    }
+
+
+def _setting_of(study: Study, shown: Sequence[str], color: str | None) -> tuple[str | None, dict[str, float]]:
+    """The swept setting by which policies are colored, and its values."""
+    if color is None:
+        return telling_setting(study, shown)
+    if color == "policy":
+        return None, {}
+    numbers = _swept_numbers(study, shown)
+    found = [name for name in numbers if color in (name, name.rpartition(".")[2]) and numbers[name]]
+    if not found:
+        raise InvalidArgumentError(
+            "color", color, "“policy” or a swept number", fix=f"swept here: {', '.join(numbers) or 'nothing'}"
+        )
+    return found[0], numbers[found[0]]
+
+
+def choose_worlds(study: Study, world: str | int | None) -> list[Panel]:
+    """A panel by its number, its title or its environment (then at the largest horizon); None: all of these.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the study has no such world.
+    """
+    found = panels(study.cells)
+    if world is None:
+        return [panel for panel in found if panel.largest]
+    if isinstance(world, int) or (isinstance(world, str) and world.isdecimal()):
+        number = _check.integer("world", int(world), at_least=1)
+        if number > len(found):
+            raise InvalidArgumentError("world", number, f"in 1..{len(found)}", fix=_worlds_in_words(found))
+        return [found[number - 1]]
+    titled = [panel for panel in found if panel.title == world]
+    titled = titled or [panel for panel in found if panel.environment == world and panel.largest]
+    if not titled:
+        raise InvalidArgumentError("world", world, "a world of the study", fix=_worlds_in_words(found))
+    return titled[:1]
+
+
+def _worlds_in_words(found: Sequence[Panel]) -> str:
+    listed = "; ".join(f"{panel.number + 1} {panel.title}" for panel in found[:12])
+    return f"by number or title: {listed}{' …' if len(found) > 12 else ''}"
+
+
+# --- lines ----------------------------------------------------------------------------------------------
+
+
+def regret(
+    study: Study,
+    panel: Panel,
+    names: Names,
+    *,
+    x: Scale | None = None,
+    y: str = "linear",
+    band: str = "mean",
+    bounds: bool = False,
+) -> Lines:
+    """Mean regret over rounds, with a band; ``y`` is one of :data:`REGRET_SCALES`.
+
+    Rounds are on a linear scale beside regret on a linear scale, and on a log scale beside any other.
+    """
+    _check.one_of("y", y, tuple(REGRET_SCALES))
+    x = x or ("linear" if y == "linear" else "log")
+    _check.one_of("x", x, ("linear", "log"))
+    _check.one_of("band", band, tuple(BANDS))
+    low, high = BANDS[band]
+    n_arms = int(study.manifest["cells"][next(iter(panel.cells.values()))]["n_arms"])
+    lines = []
+    found = chart_rows.curve_rows(by_cell(study.curves), panel, study.policies, points=POINTS)
+    for policy, label in names.labels.items():
+        here = [row for row in found if row["policy"] == policy]
+        rounds = _column(here, "round")
+        unit, kept = regret_unit_of(y, rounds, n_arms)
+        values = [(_column(here, name) / unit)[kept] for name in ("mean", low, high)]
+        if kept.any():
+            lines.append(Line(label, names.looks[policy], rounds[kept], *values))
+    if bounds:
+        lines += _bounds(study, panel, names, y, n_arms)
+    return Lines(
+        f"Regret in {panel.title}",
+        "round",
+        REGRET_SCALES[y],
+        tuple(lines),
+        x_scale=x,
+        y_scale="log" if y == "log" else "linear",
+    )
+
+
+def regret_unit_of(y: str, rounds: FloatArray, n_arms: int) -> tuple[FloatArray, Any]:
+    """What regret is divided by at each round, and which rounds have something to divide by (log 1 is 0).
+
+    >>> unit, kept = regret_unit_of("per-root", np.array([1.0, 25.0]), 4)
+    >>> unit.tolist(), kept.tolist()
+    ([2.0, 10.0], [True, True])
+    """
+    everywhere = np.ones(rounds.size, dtype=bool)
+    if y == "per-log":
+        return np.log(np.maximum(rounds, 2.0)), rounds >= 2
+    if y == "per-root":
+        return np.sqrt(n_arms * rounds), everywhere
+    return np.ones(rounds.size), everywhere
+
+
+def _bounds(study: Study, panel: Panel, names: Names, y: str, n_arms: int) -> list[Line]:
+    from bothworlds.report.theory import bounds as proved  # noqa: PLC0415 - it stands above: it adds sections
+
+    lines = []
+    rows = chart_rows.bound_rows(proved(study, cells=panel.cells.values()), panel)
+    for policy, label in names.labels.items():
+        mine = [row for row in rows if row["policy"] == policy]
+        for name in dict.fromkeys(row["name"] for row in mine):
+            here = [row for row in mine if row["name"] == name]
+            rounds = _column(here, "round")
+            unit, kept = regret_unit_of(y, rounds, n_arms)
+            values = (_column(here, "bound") / unit)[kept]
+            nothing = np.full(values.size, np.nan)
+            text = f"{label}: {name.partition(':')[0]}"  # adversarial or self-bounding; the source is long
+            lines.append(Line(text, names.looks[policy], rounds[kept], values, nothing, nothing, bound=True))
+    return [*lines, *_lower_bound(study, panel, y, n_arms)]
+
+
+def _lower_bound(study: Study, panel: Panel, y: str, n_arms: int) -> list[Line]:
+    """What no policy can beat in the long run, constant·log t, where losses are iid with a known law."""
+    ends = study.summary.set_index("cell")["lower_bound"]
+    found = [ends[cell] for cell in panel.cells.values() if cell in ends.index and ends[cell] > 0.0]
+    if not found or panel.horizon < 2:
+        return []
+    rounds = np.geomspace(2.0, panel.horizon, 40)
+    unit, _ = regret_unit_of(y, rounds, n_arms)
+    values = float(found[0]) * np.log(rounds) / math.log(panel.horizon) / unit
+    nothing = np.full(rounds.size, np.nan)
+    return [Line("lower bound", Look(6), rounds, values, nothing, nothing, bound=True)]
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
+    return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
+
+
+def decomposition(
+    study: Study,
+    panel: Panel,
+    names: Names,
+    *,
+    policy: str | None = None,
+    x: Scale = "log",
+    y: Scale = "linear",
+    bounds: bool = False,
+    replications: int | None = None,
+) -> Lines:
+    """The terms of a policy's regret, mean and band over replications; the appendix's bounds dotted."""
+    from bothworlds.report.decomposition import TERMS, decompose  # noqa: PLC0415 - theory takes a second
+
+    _check.one_of("x", x, ("linear", "log"))
+    _check.one_of("y", y, ("linear", "log"))
+    ranked = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
+    chosen = policy or (ranked or list(names.labels))[0]
+    taken = decompose(study, panel, policy=chosen, replications=replications)
+    rounds = taken.rounds.astype(np.float64)
+    nothing = np.full(rounds.size, np.nan)
+    lines = []
+    for number, (term, meaning) in enumerate(TERMS.items()):
+        look, label = Look(6 if term == "Reg" else number), f"{term}: {meaning}"
+        lines.append(Line(label, look, rounds, taken.mean[term], taken.low[term], taken.high[term]))
+        if bounds and taken.bounds and (taken.bounds[term] > 0.0).any():
+            values = taken.bounds[term]
+            lines.append(Line(f"{term}: bound", look, rounds, values, nothing, nothing, bound=True))
+    return Lines(
+        f"Terms of the estimated regret of {taken.policy} in {taken.environment}, mean of "
+        f"{counted(taken.replications, 'replication')}",
+        "round",
+        "estimated regret",
+        tuple(lines),
+        x_scale=x,
+        y_scale=y,
+        table=taken.table(format="latex"),
+    )
+
+
+def survival(study: Study, panel: Panel, names: Names, *, x: Scale = "linear", y: Scale = "log") -> Lines:
+    """The share of replications whose final regret is above x: P(R > x), the tail that a mean hides."""
+    _check.one_of("x", x, ("linear", "log"))
+    _check.one_of("y", y, ("linear", "log"))
+    lines = []
+    final = by_cell(study.final)
+    for policy, label in names.labels.items():
+        values = _final_regret(final, panel, policy)
+        if values.size:
+            points, share = survival_of(values)
+            nothing = np.full(points.size, np.nan)
+            lines.append(Line(label, names.looks[policy], points, share, nothing, nothing))
+    return Lines(
+        f"Share of replications with more regret than x in {panel.title}",
+        "final regret x",
+        "P(R > x)",
+        tuple(lines),
+        x_scale=x,
+        y_scale=y,
+        steps=True,
+        zero=False,
+    )
+
+
+def survival_of(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Where the share of values above x changes, and what it is from there on, as a step after each point.
+
+    >>> points, share = survival_of(np.array([3.0, 1.0, 3.0, 8.0]))
+    >>> points.tolist(), share.tolist()
+    ([1.0, 3.0, 8.0], [0.75, 0.25, 0.0])
+    """
+    points, counts = np.unique(values, return_counts=True)
+    share: FloatArray = 1.0 - np.cumsum(counts) / values.size
+    share[-1] = 0.0
+    return points, share
+
+
+def _final_regret(final: Mapping[int, chart_rows.CellColumns], panel: Panel, policy: str) -> FloatArray:
+    cell = panel.cells.get(policy)
+    if cell is None or cell not in final:
+        return np.empty(0)
+    values: FloatArray = final[cell]["regret"]
+    return np.sort(values[~np.isnan(values)])
+
+
+def sweep(
+    study: Study,
+    panel: Panel,
+    names: Names,
+    *,
+    setting: str | None = None,
+    x: Scale | None = None,
+    y: Scale = "linear",
+) -> Lines:
+    """Final regret against a swept setting of the policies or of the environment of a world.
+
+    ``setting`` is a column of ``study.summary``, "horizon", or the last word of one; by default the first
+    that this world has.
+    """
+    _check.one_of("y", y, ("linear", "log"))
+    found = chart_rows.find_sweeps(study.summary, study.manifest)
+    known = [item.setting for item in found]
+    fits = [item for item in found if setting in (None, item.setting, item.setting.rpartition(".")[2])]
+    views = [(item, view) for item in fits for view in _views_of(item, panel)]
+    if not views:
+        raise InvalidArgumentError(
+            "setting",
+            setting,
+            f"a swept number that “{panel.title}” has",
+            fix=f"swept in this study: {', '.join(known) or 'nothing'}",
+        )
+    item, view = views[0]
+    here = [row for row in item.rows if row["view"] == view]
+    lines = []
+    for number, series in enumerate(item.series()):
+        rows = [row for row in here if row["series"] == series]
+        if not rows or (series in study.policies and series not in names):
+            continue
+        look = names.looks.get(series, Look(number))
+        value, mean, low, high = (_column(rows, name) for name in ("value", "mean", "low", "high"))
+        lines.append(Line(names.labels.get(series, series), look, value, mean, low, high))
+    return Lines(
+        f"Final regret by {symbol(item.setting)} in {view}",
+        symbol(item.setting),
+        "final regret",
+        tuple(lines),
+        x_scale=x or item.scale(),
+        y_scale=y,
+        ticks=tuple(sorted({row["value"] for row in here})),
+    )
+
+
+def symbol(setting: str) -> str:
+    """What a setting is called on an axis: its symbol, where it has one."""
+    name = setting.rpartition(".")[2]
+    return SYMBOLS.get(name, name)
+
+
+def _views_of(item: chart_rows.Sweep, panel: Panel) -> list[str]:
+    """The views of a sweep that show this world; any view, of a sweep over environments."""
+    wanted = {f"{panel.environment}, T = {panel.horizon:,}", panel.environment}
+    views = item.views()
+    if item.setting.startswith("environment."):
+        return [view for view in views if view.endswith(f"T = {panel.horizon:,}")]
+    return [view for view in views if view in wanted]
+
+
+# --- rows -----------------------------------------------------------------------------------------------
+
+
+def final(study: Study, panel: Panel, names: Names, *, x: Scale = "linear") -> Rows:
+    """Final regret: a dot per replication, a box between quartiles, lines to the 5% and 95% quantiles."""
+    _check.one_of("x", x, ("linear", "log"))
+    values = by_cell(study.final)
+    rows = []
+    for policy, label in names.labels.items():
+        regrets = _final_regret(values, panel, policy)
+        if regrets.size:
+            q05, q25, median, q75, q95 = np.quantile(regrets, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
+            dots = regrets[chart_rows.evenly(regrets.size, POINTS)]
+            rows.append(Row(label, names.looks[policy], median, (q05, q95), (q25, q75), dots))
+    return Rows(f"Final regret in {panel.title}", "final regret", tuple(rows), x_scale=x)
+
+
+def pairs(study: Study, panel: Panel, names: Names, *, reference: str | None = None) -> Rows:
+    """Differences of final regret to a reference policy, by default the best of the study, with intervals."""
+    ranked = [policy for policy in study.ranking["policy"] if policy in panel.cells]
+    against = reference if reference is not None else (ranked or study.policies)[0]
+    if against not in study.policies:
+        fix = did_you_mean(against, study.policies) or "study.policies lists them"
+        raise InvalidArgumentError("reference", against, "a policy of the study", fix=fix)
+    here = chart_rows.by_world(study.pairs).get((panel.environment, panel.horizon))
+    found = [] if here is None else chart_rows.pair_rows(here, reference=against)
+    rows = {row["policy"]: row for row in found}
+    return Rows(
+        f"Final regret minus that of {against} in {panel.title}",
+        "regret minus that of the reference",
+        tuple(
+            Row(label, names.looks[p], rows[p]["difference"], (rows[p]["low"], rows[p]["high"]))
+            for p, label in names.labels.items()
+            if p in rows
+        ),
+        zero=True,
+    )
+
+
+def timing(study: Study, panel: Panel, names: Names, *, x: Scale = "log") -> Rows:
+    """Nanoseconds per round of every policy in a world."""
+    _check.one_of("x", x, ("linear", "log"))
+    costs = study.timing.set_index("cell")["nanoseconds_per_round"].to_dict()
+    rows = []
+    for policy, label in names.labels.items():
+        cost = costs.get(panel.cells.get(policy), math.nan)
+        if not math.isnan(cost):
+            rows.append(Row(label, names.looks[policy], cost, (cost, cost)))
+    return Rows(f"Time per round in {panel.title}", "nanoseconds per round", tuple(rows), x_scale=x)
+
+
+# --- grids ----------------------------------------------------------------------------------------------
+
+
+def scores(study: Study, panel: Panel, names: Names) -> Grid:
+    """The scorecard: policies × worlds, best first, shaded by the ratio to the best of each world."""
+    card = scorecard(study)
+    policies = [policy for policy in card.policies if policy in names]
+    values = np.full((len(policies), len(card.environments)), np.nan)
+    shades = values.copy()
+    steps = ratio_names()
+    for i, policy in enumerate(policies):
+        for j, environment in enumerate(card.environments):
+            entry = card.entries.get((policy, environment))
+            if entry is not None and entry.step is not None:
+                values[i, j], shades[i, j] = entry.score, entry.step / (len(steps) - 1)
+    shown = (0, len(steps) // 2, len(steps) - 1)
+    ticks = tuple(i / (len(steps) - 1) for i in shown)
+    scale = ("ratio to the best", ticks, tuple(steps[i] for i in shown))
+    rows = tuple(names.labels[policy] for policy in policies)
+    caption = f"Scores after {card.rounds}"
+    return Grid(caption, "", "", tuple(card.environments), rows, values, shades, scale)
+
+
+def heat(study: Study, panel: Panel, names: Names, *, settings: Sequence[str] | None = None) -> Grid:
+    """Final regret of a world by two swept settings, across and down; shades are on a log scale.
+
+    ``settings`` are columns of ``study.summary``, or their last words; by default the first two that vary.
+    Where several policies share a place, it shows the smallest regret.
+    """
+    summary = study.summary
+    columns = [*swept(summary), "horizon"]
+    summary = summary[summary["policy"].isin(list(names.labels)) & summary["mean"].notna()]
+    across, down = _two_settings(summary, columns, settings, panel)
+    here = summary
+    if "environment" not in across + down:
+        here = here[here["environment"] == panel.environment]
+    if "horizon" not in (across, down):
+        here = here[here["horizon"] == panel.horizon]
+    table = here.pivot_table(index=down, columns=across, values="mean", aggfunc="min").sort_index(
+        ascending=False
+    )
+    values = table.to_numpy(dtype=np.float64)
+    positive = np.maximum(values, 1.0)  # regret of less than one round is none
+    logs = np.log(positive)
+    low, high = float(np.nanmin(logs)), float(np.nanmax(logs))
+    ticks = [t for t in log_ticks(math.exp(low), math.exp(high)) if low <= math.log(t) <= high]
+    span = (high - low) or 1.0
+    scale = (
+        "final regret",
+        tuple((math.log(t) - low) / span for t in ticks),
+        tuple(format_number(t) for t in ticks),
+    )
+    return Grid(
+        f"Final regret in {panel.title}",
+        symbol(across),
+        symbol(down),
+        tuple(f"{value:g}" for value in table.columns),
+        tuple(f"{value:g}" for value in table.index),
+        values,
+        (logs - low) / span,
+        scale,
+    )
+
+
+def _two_settings(
+    summary: pd.DataFrame, columns: Sequence[str], asked: Sequence[str] | None, panel: Panel
+) -> tuple[str, str]:
+    """The columns across and down: numbers, of which there are several."""
+    varying = [
+        name for name in columns if pd.to_numeric(summary[name], errors="coerce").dropna().nunique() > 1
+    ]
+    if asked is None:
+        found = varying[:2]
+    else:
+        named = {word: name for name in varying for word in (name, name.rpartition(".")[2])}
+        found = [named[word] for word in asked if word in named]
+    if len(found) != 2 or (asked is not None and len(asked) != 2):
+        raise InvalidArgumentError(
+            "settings",
+            asked,
+            "two swept numbers with several values each",
+            fix=f"this study varies {', '.join(varying) or 'none'}",
+        )
+    return found[0], found[1]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Where a log axis is named: powers of ten; 2 and 5 times them if few; round steps within a decade.
+
+    >>> log_ticks(0.7, 2000), log_ticks(30, 900), log_ticks(120, 190)
+    ([1.0, 10.0, 100.0, 1000.0], [50.0, 100.0, 200.0, 500.0], [120.0, 140.0, 160.0, 180.0])
+    """
+    if not 0.0 < low < high:
+        return [low]
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for digits in ((1,), (1, 2, 5)):
+        found = [
+            float(f"{d}e{k}") for k in range(first, last + 1) for d in digits if low <= d * 10.0**k <= high
+        ]
+        if len(found) >= 3:
+            return found
+    rough = (high - low) / 5.0
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * d for d in (1.0, 2.0, 5.0, 10.0) if size * d >= rough * 0.999)
+    return [
+        float(f"{k * step:.12g}")
+        for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    ]
+
+
+# --- stacks ---------------------------------------------------------------------------------------------
+
+
+def probabilities(
+    study: Study, panel: Panel, names: Names, *, policy: str | None = None, x: Scale = "log"
+) -> Stack:
+    """The distribution over arms in replication 0 of a policy, the best of the study if none is given."""
+    _check.one_of("x", x, ("linear", "log"))
+    ranked = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
+    chosen = policy if policy is not None else (ranked or list(names.labels))[0]
+    if chosen not in panel.cells:
+        fix = did_you_mean(chosen, study.policies) or "study.policies lists them"
+        raise InvalidArgumentError("policy", chosen, "a policy of the study", fix=fix)
+    cell = study.manifest["cells"][panel.cells[chosen]]
+    frame = study.probabilities(cell["cell"])
+    if frame.empty:
+        raise InvalidArgumentError(
+            "kind",
+            "probabilities",
+            "recorded by the study",
+            got=f"none of {chosen} in {panel.title}",
+            fix='write record = ["regret", "probabilities"] in the experiment file',
+        )
+    rows = chart_rows.probability_rows(frame, gaps=cell["gaps"], optimal=cell["optimal"], points=POINTS)
+    arms = tuple(dict.fromkeys(row["arm"] for row in rows))
+    parts = np.array([[row["p"] for row in rows if row["arm"] == arm] for arm in arms])
+    rounds = np.array([row["round"] for row in rows if row["order"] == 0], dtype=np.float64)
+    return Stack(
+        f"Arms played by {chosen} in {panel.title}", "probability", rounds, arms, parts, x_scale=x, whole=True
+    )
+
+
+KINDS: dict[str, Callable[..., Contents]] = {
+    "regret": regret,
+    "final": final,
+    "survival": survival,
+    "pairs": pairs,
+    "sweep": sweep,
+    "heat": heat,
+    "probabilities": probabilities,
+    "scores": scores,
+    "timing": timing,
+    "decomposition": decomposition,
+}
+"""The kinds of panels: each takes a study, a world and the names of its policies."""
+SLOW = ("decomposition",)
+"""Kinds that play runs again: drawn when asked for by name."""
+ONCE = ("scores",)
+"""Kinds that show all worlds at once."""
