@@ -106,6 +106,11 @@ def test_what_is_wrong_with_feedback_is_said_and_changes_nothing(words, message)
         ({"shows": "all", "policy": bw.UCB1()}, r"got UCB1\(\), which is not for graphs"),
         ({"switching_cost": -1.0}, "switching_cost must be a finite number at least 0, got -1.0"),
         ({"switching_cost": 1.0, "policy": bw.UCB1()}, "which is not for switching costs"),
+        ({"switching_cost": 1.0, "high": None}, "switching_cost must be 0 where the range of rewards is not"),
+        (
+            {"switching_cost": 1.0, "policy": bw.TsallisSwitch(2.0)},
+            "policy must be with the cost of the",
+        ),
         ({"choose": 2, "shows": "all"}, "no policy plays both"),
         ({"choose": 2, "policy": bw.UCB1()}, r"got UCB1\(\), which is not for sets; these are: .*LBINFV"),
         ({"choose": 2, "policy": bw.Watched(bw.TsallisINF())}, "which is not for sets"),
@@ -118,6 +123,19 @@ def test_what_is_wrong_with_feedback_is_said_and_changes_nothing(words, message)
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(InvalidArgumentError, match=message):
         bw.Bandit(ITEMS, **({"horizon": 1000} | options))
+
+
+def test_switching_costs_are_in_units_of_the_rewards():
+    bandit = bw.Bandit(ITEMS, high=10, switching_cost=5.0, seed=7)
+    same = bw.Bandit(ITEMS, bw.TsallisSwitch(0.5), high=10, seed=7)
+    assert bandit.policy == same.policy
+    for _ in range(40):
+        pull, twin = bandit.pull(), same.pull()
+        assert (pull.arm, pull.probability) == (twin.arm, twin.probability)
+        bandit.update(pull, reward=3.0)
+        same.update(twin, reward=3.0)
+    again = bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict())))
+    assert again.pull().arm == bandit.pull().arm
 
 
 @pytest.mark.parametrize(

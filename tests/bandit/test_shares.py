@@ -74,7 +74,7 @@ def test_estimates_are_unbiased():
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in CASES if not (case.policy.decoupled or case.policy.switching)],
+    [case for case in CASES if not (case.policy.decoupled or case.policy.in_blocks)],
     ids=lambda c: repr(c.policy),
 )
 def test_every_policy_can_be_mixed(case):

@@ -50,4 +50,4 @@ def test_cannot_be_mixed_with_draws_of_others():
         bw.Watched(bw.TsallisSwitch())
     with pytest.raises(InvalidArgumentError, match=r"cost must be a finite number at least 0, got -1"):
         bw.TsallisSwitch(-1)
-    assert bw.Restarting(bw.TsallisSwitch(), every=100).switching
+    assert bw.Restarting(bw.TsallisSwitch(), every=100).in_blocks

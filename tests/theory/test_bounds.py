@@ -49,6 +49,9 @@ OTHERS = [
     bw.TsallisSwitch(),
     bw.KLUCB(c=3),
     bw.Thompson(),
+    bw.LBINFV(),
+    bw.HybridINF(),
+    bw.CombUCB1(),
 ]
 
 

@@ -64,7 +64,7 @@ class Bandit(Telling):
         What playing an arm shows, ``{"a": ["a", "b"], ...}``: the arms whose rewards ``update`` wants.
         ``"all"``: those of all arms, whatever is played. None: an arm shows its own.
     switching_cost:
-        What it costs to play another arm than in the round before, in units of rewards in [0, 1].
+        What it costs to play another arm than in the round before, in units of the rewards.
     evidence:
         What to keep for :meth:`evidence`: ``"full"``, with probabilities, for statements whatever the world;
         ``"arms"``, without, for a stationary world and for policies that do not draw; None: nothing.

@@ -91,14 +91,14 @@ class Playing:
         switching_cost: float = 0.0,
     ) -> None:
         self._arms = labels_of(arms)
-        self._problem = several.problem_of(self._arms, choose, shows, switching_cost)
+        self._range = range_of(low, high, clip, len(self._arms))
+        self._problem = several.problem_of(self._arms, choose, shows, switching_cost, self._range)
         several.refuse(self._problem, evidence=evidence, floor=floor or None, fixed=fixed)
         several.require_range(self._problem, high)
         self._policy = policies.usual(self._problem, horizon) if policy is None else require_policy(policy)
         self._shares = Shares.of(floor, fixed, self._arms, self._policy)
         self._params = self._policy.resolve(self._n_played, horizon, self._problem)
         self._horizon = None if horizon is None else int(horizon)
-        self._range = range_of(low, high, clip, len(self._arms))
         self._wait = Wait.of(wait)
         self._missing = Missing.of(missing, self._range)
         _check.one_of("learn_at", learn_at, LEARN_AT)

@@ -146,6 +146,8 @@ def like_saved(
     options["evidence"] = evidence if recorded is None else recorded["kind"]
     options |= problem_options(arms, data.get("problem", {}))
     low, high = data["low"], data["high"]
+    if "switching_cost" in options:  # saved in units of the loss, and given in those of rewards
+        options["switching_cost"] *= high - low
     return make(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
 
 

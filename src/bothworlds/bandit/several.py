@@ -10,7 +10,8 @@ import numpy as np
 
 from bothworlds._changeover import Kernels
 from bothworlds._words import counted, did_you_mean, short
-from bothworlds.bandit.feedback import WORDS
+from bothworlds.bandit.feedback import WORDS, Range
+from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.bandit.pull import Label, PullOfSeveral, label_of
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import read_distribution
@@ -55,8 +56,10 @@ class Room(NamedTuple):
         }
 
 
-def problem_of(arms: Sequence[Label], choose: Any, shows: Any, switching_cost: Any) -> Problem:
-    """The problem of a bandit, whose arms have labels."""
+def problem_of(
+    arms: Sequence[Label], choose: Any, shows: Any, switching_cost: Any, scale: Range | LearnedRange
+) -> Problem:
+    """The problem of a bandit, whose arms have labels, and whose rewards have a range."""
     if isinstance(shows, Mapping):
         shows = _numbered(arms, shows)
     elif shows is not None and not (isinstance(shows, str) and shows == "all"):
@@ -64,6 +67,11 @@ def problem_of(arms: Sequence[Label], choose: Any, shows: Any, switching_cost: A
         raise InvalidArgumentError("shows", shows, "a dict of arms and the arms they show, or 'all'", fix=fix)
     problem = Problem(choose=choose, shows=shows, switching_cost=switching_cost)
     problem.check(len(arms))
+    if problem.switching_cost > 0.0:
+        if not isinstance(scale, Range):
+            wanted = "0 where the range of rewards is not known"
+            raise InvalidArgumentError("switching_cost", switching_cost, wanted, fix="give low and high")
+        problem = Problem(switching_cost=problem.switching_cost / (scale.high - scale.low))
     return PLAIN if problem.plain else problem
 
 

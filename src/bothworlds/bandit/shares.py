@@ -52,7 +52,7 @@ class Shares(NamedTuple):
         if policy.decoupled:
             wanted = "one that shows the arm it plays, where there are shares"
             raise InvalidArgumentError("policy", policy, wanted, fix="leave out floor and fixed")
-        if policy.switching:
+        if policy.in_blocks:
             wanted = "one that draws an arm in every round, where there are shares"
             raise InvalidArgumentError("policy", policy, wanted, fix="leave out floor and fixed")
         free = tuple(i for i in range(len(arms)) if i not in shares)

@@ -64,6 +64,8 @@ def usual(problem: Problem, horizon: int | None) -> Policy:
         return DEFAULT
     if problem.choose > 1:
         return HybridINF() if horizon is None else LBINFV()
+    if problem.switching_cost > 0.0:
+        return TsallisSwitch(problem.switching_cost)
     raise does_not_fit(None, problem)
 
 

@@ -60,8 +60,8 @@ class Policy(Value, ABC):
     decoupled: ClassVar[bool] = False
     """Does a pull show the loss of another arm than the one it plays?"""
 
-    switching: ClassVar[bool] = False
-    """Is it made for problems in which changing arms costs? Then it plays an arm for a while, in blocks."""
+    in_blocks: ClassVar[bool] = False
+    """Does it play an arm for a while before it draws another?"""
 
     fixed_arms: ClassVar[str | None] = "nobody has said what it is to learn of arms that were asleep"
     """Why its arms cannot sleep, arrive or retire; None if they can."""

@@ -99,7 +99,7 @@ class Restarting(Policy, name="restarting"):
         if self.policy.marks_memos:
             raise InvalidArgumentError("policy", self.policy, "a policy that is not a wrapper itself")
         object.__setattr__(self, "every", _check.integer("every", self.every, at_least=1))
-        for name in ("draws", "decoupled", "switching", "fixed_arms"):
+        for name in ("draws", "decoupled", "in_blocks", "fixed_arms"):
             object.__setattr__(self, name, getattr(self.policy, name))
 
     def parameters(self, n_arms: int, horizon: int | None) -> RestartingParameters:

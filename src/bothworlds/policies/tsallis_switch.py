@@ -10,6 +10,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
+from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import (
     Policy,
     after_draw,
@@ -25,6 +26,7 @@ from bothworlds.policies.base import (
 from bothworlds.policies.ftrl.aliases import half_tsallis
 from bothworlds.policies.ftrl.kernel import FTRLParameters, update_p
 from bothworlds.policies.ftrl.state import FTRLState
+from bothworlds.problem import SWITCHING, Problem
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 from bothworlds.simplex.steps import SEVERAL
 
@@ -91,7 +93,8 @@ class TsallisSwitch(Policy, name="tsallis-switch"):
     Costs. ICML 2021.
     """
 
-    switching: ClassVar[bool] = True
+    in_blocks: ClassVar[bool] = True
+    fits: ClassVar[frozenset[str]] = frozenset({SWITCHING})
     fixed_arms: ClassVar[str | None] = "an arm that falls asleep would end its block"
 
     cost: float = 1.0
@@ -102,6 +105,13 @@ class TsallisSwitch(Policy, name="tsallis-switch"):
     def parameters(self, n_arms: int, horizon: int | None) -> SwitchParameters:
         """Those of Tsallis-INF, and the cost; the horizon plays no part."""
         return SwitchParameters(half_tsallis(n_arms), self.cost)
+
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> SwitchParameters:
+        """The same: the cost of the problem is the one it knows."""
+        if not math.isclose(problem.switching_cost, self.cost):
+            wanted = f"with the cost of the problem, {problem.switching_cost:g} in units of the loss"
+            raise InvalidArgumentError("policy", self, wanted, fix="leave the policy out")
+        return self.parameters(n_arms, horizon)
 
 
 draws_from_its_p(SwitchParameters)

@@ -156,7 +156,7 @@ class Watched(Policy, name="watched"):
 
 
 def _can_be_watched(kind: type[Policy]) -> bool:
-    return kind.explicit and not (kind.decoupled or kind.switching or kind.marks_memos)
+    return kind.explicit and not (kind.decoupled or kind.in_blocks or kind.marks_memos)
 
 
 @init.register(WatchedParameters)
