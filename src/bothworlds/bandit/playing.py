@@ -96,6 +96,9 @@ class Playing:
         several.refuse(self._problem, evidence=evidence, floor=floor or None, fixed=fixed)
         several.require_range(self._problem, high)
         self._policy = policies.usual(self._problem, horizon) if policy is None else require_policy(policy)
+        if self._policy.in_python:
+            fix = "simulate and studies play it"
+            raise InvalidArgumentError("policy", policy, "one that tells its probabilities", fix=fix)
         self._shares = Shares.of(floor, fixed, self._arms, self._policy)
         self._params = self._policy.resolve(self._n_played, horizon, self._problem)
         self._horizon = None if horizon is None else int(horizon)

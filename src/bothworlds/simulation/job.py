@@ -15,7 +15,7 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
-from bothworlds.environments.base import open_world
+from bothworlds.environments.base import open_world, watches
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init
@@ -39,6 +39,7 @@ from bothworlds.simulation.watch import Watch
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
 PYTHON_WORK = 200_000  # the same for worlds written in Python, whose bits depend on it
+PYTHON_ROUNDS = 500  # of a policy written in Python, which takes its time
 BATCH_BLOCK = 2000  # rounds: the uniforms of all lanes stay in the second cache, and not all in one set
 TRACE_LIMIT = 4e9  # bytes
 
@@ -94,13 +95,14 @@ class Job:
         record = self.new_record()
         randoms = self.randoms()
         arguments = self.arguments(measured, distributions, record)
+        play = self.loop.py_func if self.policy.in_python else self.loop.compiled
         for before, rounds in self.stretches(arguments, randoms):
             if stop.is_set():
                 break
             if "record" in arguments:
                 first = before if self.trace else 0
                 arguments["record"] = part_of(record, first, first + rounds)
-            ended, t, loss = self.loop.compiled(*arguments.values())
+            ended, t, loss = play(*arguments.values())
             if ended == BAD_LOSS:
                 if self.environment.can_end and np.isnan(loss):
                     record = part_of(record, 0, t - 1)
@@ -301,7 +303,8 @@ def make_jobs(
         ],
         threads,
     )
-    for job in {type(job): job for job in jobs}.values():  # before threads fan out
+    kinds = {} if policy.in_python else {type(job): job for job in jobs}
+    for job in kinds.values():  # before threads fan out
         entry, arguments = job.kernel
         entry.bind(*arguments)
     return jobs
@@ -331,6 +334,8 @@ def block_of(environment: Environment, block: int | None, policy: Policy, known_
     if environment.made_in_blocks:
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
         return max(16, min(BLOCK, PYTHON_WORK // n_arms))
+    if policy.in_python:
+        return block or PYTHON_ROUNDS
     params = policy.resolve(n_arms, known_horizon, environment.problem)
     touched_arms = getattr(params, "touched_arms", n_arms)
     return block or max(16, min(BLOCK, WORK // touched_arms))
@@ -341,6 +346,10 @@ def check_pair(
 ) -> None:
     """Refuse a policy that cannot play in the environment, with the horizon it is told, or not be watched."""
     policy.resolve(environment.n_arms, known_horizon, environment.problem)
+    if policy.in_python and watches(environment.parameters(known_horizon or environment.n_arms)):
+        raise InvalidArgumentError(
+            "policy", policy, f"one that tells its distribution: {environment!r} reads it in every round"
+        )
     if policy.decoupled and evidence:
         raise InvalidArgumentError(
             "policy", policy, "one that observes the arm it plays, if evidence is kept"
