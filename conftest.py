@@ -42,13 +42,20 @@ def leave(namespace: dict[str, Any]) -> None:
 
 
 def run_commands(example: Example) -> None:
-    """Run the lines of a console block that begin with ``$ bothworlds``; they must succeed."""
+    """Run the lines of a console block that begin with ``$ bothworlds``; they must succeed.
+
+    The other lines are what they print, but for spaces, and for lines left out.
+    """
+    printed: list[str] = []
     for line in example.parsed.splitlines():
         if line.startswith("$ bothworlds "):
             command = [sys.executable, "-m", *shlex.split(line[2:])]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise AssertionError(f"{line}\n{done.stdout}{done.stderr}")
+            printed = [" ".join(shown.split()) for shown in done.stdout.splitlines()]
+        elif " ".join(line.split()) not in printed:
+            raise AssertionError(f"not printed: {line}\nbut:\n" + "\n".join(printed))
 
 
 console = CodeBlockParser(language="console", evaluator=run_commands)

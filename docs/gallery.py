@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 import bothworlds as bw
 from bothworlds import environments, policies
+from bothworlds.report.figures.figure import contents, figure
 
 E = environments
 HORIZON, REPLICATIONS = 5_000, 16
@@ -65,6 +67,8 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
 def write(folder: Path, *, charts: bool) -> None:
     """Write all pages into ``folder``, with charts or, in a hurry, without."""
     folder.mkdir(parents=True, exist_ok=True)
+    home(folder, charts=charts)
+    class_pages(folder)
     for name in policies.names():
         kind = policies.get(name)
         policy = POLICY_EXAMPLES[name] if name in POLICY_EXAMPLES else kind()
@@ -78,6 +82,58 @@ def write(folder: Path, *, charts: bool) -> None:
         if world is not None and charts:
             picture = chart({"LightBarrier()": bw.LightBarrier(), "UCB1()": bw.UCB1()}, world)
         page(folder, "environment", name, kind, picture, f"`{world!r}`")
+
+
+HOME = {
+    "calm": E.Bernoulli(n_arms=8, gap=0.125),
+    "means jump, gaps stay": E.StochasticallyConstrained(n_arms=8, gap=0.125),
+    "another arm becomes the best": E.ChangePoints(
+        means=[(0.3, *[0.5] * 7), (0.7, 0.3, *[0.5] * 6)], changes=[10_000], benchmark="dynamic"
+    ),
+}
+HOME_HORIZON = 20_000
+
+
+def home(folder: Path, *, charts: bool) -> None:
+    """The picture of the first page: three worlds, and who survives them."""
+    text = ""
+    if charts:
+        players = {
+            "default": bw.Bandit(2).policy,
+            "Tsallis-INF": bw.TsallisINF(),
+            "UCB1": bw.UCB1(),
+            "Thompson": bw.Thompson(),
+        }
+        shown = []
+        for title, world in HOME.items():
+            run = bw.simulate(players, world, horizon=HOME_HORIZON, replications=REPLICATIONS, seed=1)
+            shown += [replace(panel, title=title) for panel in contents(run.study(), "regret")]
+        figure(shown, width="7.5in", columns=3, titles=True).savefig(folder / "home.svg")
+        text = (
+            f"```{{figure}} gallery/home.svg\n:alt: regret of four policies in three worlds\n\n"
+            f"Regret over {HOME_HORIZON:,} rounds with eight arms: mean of {REPLICATIONS} replications, "
+            "with its 95% interval.\n```\n"
+        )
+    (folder / "home.md").write_text(text, encoding="utf-8")
+
+
+CLASS_PAGES = {
+    "bothworlds": "Bandit Bandits Pull Pulls DecisionLog Run Trace Study Solution LogBarrier Tsallis Shannon "
+    "Hybrid",
+    "bothworlds.theory": "Account Bound Bounds Complexity LowerBound TermTable",
+    "bothworlds.inference": "Evidence Evaluation Interval Comparison ConfidenceSequence",
+    "bothworlds.report.decomposition": "Decomposition",
+    "bothworlds.experiments.experiment": "Experiment",
+}
+
+
+def class_pages(folder: Path) -> None:
+    """A page for each public class that is neither a policy nor an environment."""
+    for module, names in CLASS_PAGES.items():
+        for name in names.split():
+            options = "".join(f"   :{option}:\n" for option in ("members", "inherited-members", "no-index"))
+            text = f"# {name}\n\n```{{eval-rst}}\n.. autoclass:: {module}.{name}\n{options}```\n"
+            (folder / f"class-{name}.md").write_text(text, encoding="utf-8")
 
 
 def chart(shown: dict[str, bw.Policy], world: E.Environment) -> Figure:

@@ -28,7 +28,7 @@ class Bandit(Telling):
         say), or tuples of those. NumPy's strings and numbers become Python's.
     policy:
         Any policy, or the name of one with its usual settings (``"thompson"``; ``bw.policies.names()`` lists
-        them); None is the default, ``Watched(InsuredSampler())``: see :doc:`default`. Where a pull chooses
+        them); None is the default, ``Watched(InsuredSampler())``: see :doc:`/default`. Where a pull chooses
         several arms it is ``LBINFV()`` if the horizon is known, else ``HybridINF()``.
     horizon:
         How many pulls there will be, if known; None if not. Pulling on beyond it is allowed, but what a
@@ -72,7 +72,7 @@ class Bandit(Telling):
     Notes
     -----
     A bandit starts at once, as plain Python, and changes over to machine code when it is there, with the same
-    bits (see :doc:`kernels`).
+    bits (see :doc:`/kernels`).
 
     Feedback may be late, out of order, or never come. Each pull keeps the probability it was drawn with and
     may be updated once. A bandit learns only from updates: two pulls in a row without feedback are two
