@@ -1,8 +1,8 @@
 """What durability costs over HTTP: CPU of the served process per request, with and without storage.
 
-``python benchmarks/serving.py [--folder DIR] [--seconds S]``. The service is a process of its own; what answers
-without storage is the same application around a hub that draws and learns in memory. Clients are connections
-that decide and report by turns, as fast as they are answered. All figures are of one run.
+``python benchmarks/serving.py [--folder DIR] [--seconds S]``. The service is a process of its own; what
+answers without storage is the same application around a hub that draws and learns in memory. Clients are
+connections that decide and report by turns, as fast as they are answered. All figures are of one run.
 """
 
 from __future__ import annotations
@@ -95,9 +95,11 @@ class Connection:
         )
 
     async def open(self) -> None:
+        """Connect."""
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
 
     async def ask(self, method: bytes, path: str, body: bytes) -> bytes:
+        """The body of an answer."""
         self._writer.write(
             b"%s %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s"
             % (method, path.encode(), self._head, len(body), body)
@@ -105,6 +107,9 @@ class Connection:
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
         content = await self._reader.readexactly(length)
+        if head[9:12] == b"503":  # kernels are being compiled
+            await asyncio.sleep(0.2)
+            return await self.ask(method, path, body)
         assert head[9:11] == b"20", content
         return content
 
