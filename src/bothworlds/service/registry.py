@@ -26,7 +26,7 @@ from bothworlds.service import ids, problems
 from bothworlds.service.settings import name_of
 from bothworlds.service.store import open_store
 from bothworlds.service.store.base import DecisionRow, EntryRow, ProjectRow, ReportRow
-from bothworlds.service.store.sqlite import BUSY, SETTINGS
+from bothworlds.service.store.sqlite import BUSY, SETTINGS, problem_of
 
 ROLES = ("decider", "viewer", "editor", "admin")
 PREFIX = "bw"
@@ -150,6 +150,8 @@ class Registry:
         try:
             yield
         except DBAPIError as error:
+            if isinstance(error.orig, sqlite3.Error):
+                raise problem_of(error.orig, path_of(self.url)) from error
             raise problems.StorageUnavailable(f"{type(error.orig).__name__}: {error.orig}") from error
 
     # --- projects and keys ----------------------------------------------------------------------------
