@@ -112,7 +112,7 @@ class Registry:
     def __init__(self, url: str) -> None:
         open_store(url).close()
         self.url = url
-        if url.startswith("postgresql"):
+        if is_postgresql(url):
             rest = url.partition("://")[2]
             self._engine = sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
         else:
@@ -269,6 +269,11 @@ class Registry:
         with self.write() as db:
             erased: int = db.execute(here.values(unit=None, context=None)).rowcount
         return erased
+
+
+def is_postgresql(url: str) -> bool:
+    """Is the database a server, and no file?"""
+    return url.partition("://")[0] in ("postgresql", "postgres")
 
 
 def path_of(url: str) -> str:

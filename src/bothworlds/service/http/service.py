@@ -18,7 +18,7 @@ from bothworlds.service.http.metrics import Metrics
 from bothworlds.service.hub import Hub, Limits
 from bothworlds.service.logs import logger
 from bothworlds.service.messages import Read, Request
-from bothworlds.service.registry import Registry, path_of
+from bothworlds.service.registry import Registry, is_postgresql, path_of
 from bothworlds.service.replica import Replica
 from bothworlds.service.store import open_store
 from bothworlds.service.watch import Watch
@@ -149,7 +149,7 @@ class Service:
 
     def _look_at_disk(self) -> None:
         url = self.config.storage.url
-        if url.startswith("postgresql"):
+        if is_postgresql(url):
             return
         free = shutil.disk_usage(Path(path_of(url)).absolute().parent).free
         self.metrics.free_bytes.set(free)
