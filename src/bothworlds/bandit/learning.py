@@ -90,6 +90,6 @@ def learn_log(bandit: Bandit, log: Any, missing: Literal["ignorable"] | None) ->
 
 def _needs_none(kind: type[Policy]) -> bool:
     try:
-        return not weighs(kind().resolve(2, 2)) and not kind.decoupled
+        return not weighs(kind().resolve(2, 2)) and not kind.decoupled and not kind.in_python
     except (TypeError, ValueError):  # it has settings without a default, or refuses these numbers
         return False

@@ -81,6 +81,9 @@ class Playing:
     ) -> None:
         self._arms = labels_of(arms)
         self._policy = policies.DEFAULT if policy is None else require_policy(policy)
+        if self._policy.in_python:
+            fix = "simulate and studies play it"
+            raise InvalidArgumentError("policy", policy, "one that tells its probabilities", fix=fix)
         self._shares = Shares.of(floor, fixed, self._arms, self._policy)
         self._params = self._policy.resolve(self._n_played, horizon)
         self._horizon = None if horizon is None else int(horizon)

@@ -54,6 +54,7 @@ NANOSECONDS = {
     "uniform": (45.0, 1.0),
     "watched": (240.0, 6.0),  # over the default
 }
+IN_PYTHON = 100_000.0  # a policy of another package, played without the compiler
 INTEGRATED = ("thompson", "discounted-thompson", "sliding-window-thompson")
 INTEGRAL = 3900.0  # per round and arm: their distribution, in worlds that read it
 SEARCHED = (300.0, 26.0)  # FTRL with a regularizer whose p is searched arm by arm
@@ -71,6 +72,8 @@ class Batch(NamedTuple):
 def nominal_seconds(policy: Entry, n_arms: int, horizon: int, *, read: bool = False) -> float:
     """About how long one replication takes; ``read``: in a world that reads the policy's distribution."""
     per_round, per_arm = NANOSECONDS.get(policy.kind, AVERAGE)
+    if policy.build().in_python:
+        per_round = IN_PYTHON
     if policy.kind == "ftrl" and _name(policy.settings.get("regularizer")) not in CLOSED:
         per_round, per_arm = SEARCHED
     if read and not _kinds(policy.settings).isdisjoint(INTEGRATED):

@@ -32,6 +32,7 @@ from bothworlds.policies.ftrl.ftrl import FTRL as FTRL
 from bothworlds.policies.glr_kl_ucb import GLRKLUCB as GLRKLUCB
 from bothworlds.policies.insured_sampler import InsuredSampler as InsuredSampler
 from bothworlds.policies.kl_ucb import KLUCB as KLUCB
+from bothworlds.policies.python_policy import PythonPolicy as PythonPolicy
 from bothworlds.policies.restarting import Restarting as Restarting
 from bothworlds.policies.sao import SAO as SAO
 from bothworlds.policies.sliding_window_thompson import SlidingWindowThompson as SlidingWindowThompson

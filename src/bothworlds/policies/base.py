@@ -61,6 +61,9 @@ class Policy(Value, ABC):
     fixed_arms: ClassVar[str | None] = "nobody has said what it is to learn of arms that were asleep"
     """Why its arms cannot sleep, arrive or retire; None if they can."""
 
+    in_python: ClassVar[bool] = False
+    """Is it written in plain Python? Then it is played without the compiler, and tells no distribution."""
+
     accountable: ClassVar[bool] = False
     """Does it minimize estimated losses plus regularizer, which ``bw.theory.account`` can take apart?"""
 

@@ -14,7 +14,7 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
-from bothworlds.environments.base import open_world
+from bothworlds.environments.base import open_world, watches
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init
@@ -35,6 +35,7 @@ from bothworlds.simulation.engine import (
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
 PYTHON_WORK = 200_000  # the same for worlds written in Python, whose bits depend on it
+PYTHON_ROUNDS = 500  # of a policy written in Python, which takes its time
 BATCH_BLOCK = 2000  # rounds: the uniforms of all lanes stay in the second cache, and not all in one set
 TRACE_LIMIT = 4e9  # bytes
 
@@ -81,12 +82,13 @@ class Job:
         record = new_record(self.horizon if self.trace else 0, self.environment.n_arms)
         randoms = self.randoms()
         arguments = self.arguments(measured, distributions, record)
+        play = play_block.py_func if self.policy.in_python else play_block.compiled
         for before in range(0, self.horizon, self.block):
             if stop.is_set():
                 break
             rounds = min(self.block, self.horizon - before)
             self.fill(arguments, randoms, before, rounds)
-            ended, t, loss = play_block.compiled(*arguments.values())
+            ended, t, loss = play(*arguments.values())
             if ended == BAD_LOSS:
                 if self.environment.can_end and np.isnan(loss):
                     record = cut_record(record, t - 1)
@@ -254,7 +256,8 @@ def make_jobs(
         ],
         threads,
     )
-    for job in {type(job): job for job in jobs}.values():  # before threads fan out
+    kinds = {} if policy.in_python else {type(job): job for job in jobs}
+    for job in kinds.values():  # before threads fan out
         entry, arguments = job.kernel
         entry.bind(*arguments)
     return jobs
@@ -283,6 +286,8 @@ def block_of(environment: Environment, block: int | None, policy: Policy, known_
     if environment.made_in_blocks:
         # a world written in Python may draw in any way it likes: its blocks never change, so nor do its bits
         return max(16, min(BLOCK, PYTHON_WORK // n_arms))
+    if policy.in_python:
+        return block or PYTHON_ROUNDS
     touched_arms = getattr(policy.resolve(n_arms, known_horizon), "touched_arms", n_arms)
     return block or max(16, min(BLOCK, WORK // touched_arms))
 
@@ -290,6 +295,10 @@ def block_of(environment: Environment, block: int | None, policy: Policy, known_
 def check_pair(policy: Policy, environment: Environment, known_horizon: int | None) -> None:
     """Refuse a policy that cannot play in the environment, with the horizon it is told."""
     policy.resolve(environment.n_arms, known_horizon)
+    if policy.in_python and watches(environment.parameters(known_horizon or environment.n_arms)):
+        raise InvalidArgumentError(
+            "policy", policy, f"one that tells its distribution: {environment!r} reads it in every round"
+        )
     if policy.decoupled and not environment.shows_any_arm:
         raise InvalidArgumentError(
             "policy", policy, "one that observes the arm it plays: Logged data shows no other"

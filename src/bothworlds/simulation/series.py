@@ -92,6 +92,8 @@ def compile_kernels(policy: Policy, environment: Environment, horizon: int) -> N
 
 def _probes(policy: Policy, environment: Environment, horizon: int) -> list[Job | BatchJob]:
     """Jobs whose arguments have the types of all others: one alone, and a batch, if there can be one."""
+    if policy.in_python:
+        return []
     marks: IntArray = np.empty(0, dtype=np.int64)
     single = Job(policy, environment, horizon, horizon, 0, 0, marks, False, False, 1)
     return [single, *group([single] * LANES, 1)[:1]]

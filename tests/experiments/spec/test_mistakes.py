@@ -299,7 +299,8 @@ def test_unknown_kinds():
 
 
 def test_all_mistakes_at_once_in_the_order_of_the_file():
-    tables = [FTRL | {"beta": 1.5}, FTRL | {"constants": "lite"}, {"kind": "ucb"}, {"kind": "inf"}]
+    oracle = {"kind": "tsallis-inf-oracle", "gaps": [0.0, 0.1], "alpha": 0.5}
+    tables = [FTRL | {"beta": 1.5}, FTRL | {"constants": "lite"}, {"kind": "ucb"}, oracle]
     worlds = [BASE | {"gap": -1}, {"kind": "loss-table", "path": "nix.csv"}, {"kind": "minimax", "n_arms": 4}]
     found = mistakes(study(policy=tables, environment=worlds, horizon=3, tell_horizon="no", sed=1))
     assert [text.partition(": ")[0] for text in found] == [
@@ -308,9 +309,9 @@ def test_all_mistakes_at_once_in_the_order_of_the_file():
         "line 8, policy[0].beta",
         "line 14, policy[1].constants",
         "line 16, policy[2].kind",
-        "line 17, policy[3]",  # four arms, three rounds
-        "line 22, environment[0].gap",
-        "line 25, environment[1].path",
+        "line 17, policy[3]",  # two gaps, four arms
+        "line 24, environment[0].gap",
+        "line 27, environment[1].path",
     ]
     with pytest.raises(
         SpecError, match=r"^study.toml has 8 mistakes:\n  line 3, tell_horizon: tell_horizon must"

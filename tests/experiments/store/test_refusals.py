@@ -52,7 +52,7 @@ def test_another_version_is_refused(folder):
     said = str(caught.value)
     assert f"begun with bothworlds 0.0.9 of commit abc123, and this is bothworlds {bw.__version__}." in said
     assert "another folder with --out" in said
-    assert "(pip install bothworlds==0.0.9)" in said
+    assert "install the old one, bothworlds 0.0.9, to complete this one" in said
     with pytest.raises(
         DifferentStudyError, match=rf'bothworlds: "0.0.9" there, "{bw.__version__}" here\n(.*\n)*.*seed'
     ):

@@ -147,7 +147,8 @@ def run_study(
                 there = some_are(len(store.done), len(store.plan), "chunk")
                 display.say(f"nothing to play: {there} in {store.path} already")
                 return Summary(store.path, len(store.plan), 0, 0, 0.0, 0.0)
-            workers = make_workers(executor, jobs, [entry.build() for entry in experiment.environments])
+            entries = (*experiment.environments, *experiment.policies)
+            workers = make_workers(executor, jobs, [entry.build() for entry in entries])
             try:
                 run = _Run(experiment, store, workers, display, missing, on_chunk)
                 run.record = provenance.run_record(

@@ -360,8 +360,13 @@ def _identify() -> Callable[[], dict[str, str]]:
     return identity
 
 
-def make_workers(executor: Any, jobs: Any, worlds: list[Any]) -> Workers:
-    """The workers that ``run_study`` was asked for; ``worlds`` are the environments of the study."""
+def _holds_the_lock(part: Any) -> bool:
+    """Is it written in Python, which one thread runs at a time?"""
+    return bool(getattr(part, "made_in_blocks", False) or getattr(part, "in_python", False))
+
+
+def make_workers(executor: Any, jobs: Any, parts: list[Any]) -> Workers:
+    """The workers that ``run_study`` was asked for; ``parts`` are environments and policies of the study."""
     if jobs is not None:
         jobs = _check.integer("jobs", jobs, at_least=1)
     if isinstance(executor, Executor):
@@ -369,7 +374,7 @@ def make_workers(executor: Any, jobs: Any, worlds: list[Any]) -> Workers:
     if isinstance(executor, str) and "://" in executor:
         return Cluster(executor)
     if executor is None:
-        executor = "processes" if any(world.made_in_blocks for world in worlds) else "threads"
+        executor = "processes" if any(map(_holds_the_lock, parts)) else "threads"
     if executor not in NAMES:
         raise InvalidArgumentError(
             "executor",
