@@ -271,11 +271,12 @@ def as_bytes(made: Figure, form: str) -> bytes:
             got="pgf, and there is no pdflatex",
             fix="install TeX Live, which measures the text, or ask for pdf",
         )
-    buffer = io.BytesIO()
-    quiet: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    buffer: Any = io.StringIO() if form == "pgf" else io.BytesIO()
     with mpl.rc_context(style.settings("sans")):
-        made.savefig(buffer, format=form, metadata=quiet or None)
-    return buffer.getvalue()
+        made.savefig(buffer, format=form, **({"metadata": undated[form]} if form in undated else {}))
+    content: str | bytes = buffer.getvalue()
+    return content.encode() if isinstance(content, str) else content
 
 
 def write_figures(
