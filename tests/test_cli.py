@@ -55,6 +55,10 @@ def test_from_an_empty_folder_to_a_report(folder):
     again = call("report", "small", "--figures")
     assert "Figures: small/figures" in again
     assert {path.suffix for path in (folder / "small/figures").iterdir()} >= {".svg", ".pdf", ".png"}
+    drawn = call("figures", "small", "-p", "regret:1", "-p", "survival", "--y", "log", "-o", "one.svg")
+    assert drawn.startswith("one.svg\n(a) Regret in Bernoulli")
+    assert (folder / "one.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "Figures: all, " in call("figures", "small", "--format", "svg", "-o", "all")
 
 
 def test_one_of_a_kind_is_not_plural(folder, capfd):

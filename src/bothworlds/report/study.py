@@ -53,6 +53,18 @@ class Study:
 
     A log that ends before the horizon leaves NaN: the mean of the replications that happened to last longer
     would be one of a chosen few. Tables then say "log ended".
+
+    Examples
+    --------
+    :meth:`load` reads a study from disk; a run in memory gives one, too:
+
+    >>> import bothworlds as bw
+    >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.3)
+    >>> study = bw.simulate([bw.TsallisINF(), bw.UCB1()], world, horizon=500, replications=8, seed=1).study()
+    >>> study
+    Study('Bernoulli(n_arms=4, gap=0.3)': 2 policies, 1 environment, 8 replications, complete)
+    >>> study.tails[["policy", "median", "cvar"]].shape
+    (2, 3)
     """
 
     def __init__(self, path: Path, results: Results) -> None:

@@ -37,6 +37,13 @@ class Solution:
         ``"converged"``: the sum is exact to 1e-12 of the total. ``"limited"``: float64 cannot place λ
         finely enough for that (β within 3e-4 of 1, or a total above 1 with rates that differ by many
         orders); ``sum_error`` says how far off it is.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> step = bw.solve([0.0, 3.0], rates=1.0, regularizer=bw.LogBarrier())
+    >>> step.p.round(4), step.status
+    (array([0.7676, 0.2324]), 'converged')
     """
 
     p: FloatArray

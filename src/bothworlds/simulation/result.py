@@ -40,6 +40,16 @@ class Run:
     numbers, tell_horizon:
         The replications of the series that were played (all from 0, if None), and whether policies were told
         the horizon.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> world = bw.environments.Bernoulli(n_arms=4, gap=0.3)
+    >>> run = bw.simulate([bw.TsallisINF(), bw.UCB1()], world, horizon=500, replications=8, seed=1)
+    >>> run
+    Run(2 policies, Bernoulli(n_arms=4, gap=0.3), horizon=500, replications=8, seed=1)
+    >>> run.regret.shape == (2, 8, len(run.checkpoints))
+    True
     """
 
     labels: tuple[str, ...]

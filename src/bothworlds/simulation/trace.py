@@ -22,6 +22,15 @@ class Trace:
         The observed arms and their losses, of length n; for sets, a row for each round.
     played:
         The arms played, where they are known: in a simulation, not in a replay.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> trace = bw.replay(bw.TsallisINF(), n_arms=2, arms=[0, 1, 1], losses=[1.0, 0.0, 1.0])
+    >>> trace
+    Trace(TsallisINF(), n_arms=2, horizon=None, rounds=3)
+    >>> trace.p.shape
+    (4, 2)
     """
 
     policy: Policy

@@ -53,20 +53,21 @@ def short_labels(labels: Sequence[str], most: int) -> list[str]:
     >>> short_labels(["FTRL Tsallis β=0.3 light", "FTRL Tsallis β=0.35 light", "UCB1"], 16)
     ['FTRL Tsa…3 light', 'FTRL Tsa…5 light', 'UCB1']
     >>> short_labels(["FTRL Tsallis β=0.3 long name light", "FTRL Tsallis β=0.5 long name light"], 16)
-    ['FTRL Tsallis β=0.3…g name light', 'FTRL Tsallis β=0.5…g name light']
+    ['F…3 long name light', 'F…5 long name light']
     """
     longest = max(map(len, labels), default=0)
     for length in range(most, longest):
-        cut = [_cut_in_the_middle(label, length) for label in labels]
-        if len(set(cut)) == len(set(labels)):
-            return cut
+        for head in sorted(range(1, length - 1), key=lambda head: abs(head - length // 2)):
+            cut = [_cut_out(label, length, head) for label in labels]
+            if len(set(cut)) == len(set(labels)):
+                return cut
     return list(labels)
 
 
-def _cut_in_the_middle(label: str, length: int) -> str:
+def _cut_out(label: str, length: int, head: int) -> str:
+    """The first ``head`` letters and the last ones, if all of them are more than ``length``."""
     if len(label) <= length:
         return label
-    head = length // 2
     return f"{label[:head].rstrip()}…{label[len(label) - (length - head - 1) :].lstrip()}"
 
 

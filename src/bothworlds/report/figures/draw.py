@@ -154,8 +154,10 @@ def _log_on_both_sides(axis: Any, values: Any) -> None:
 @put.register
 def _(contents: Grid, ax: Axes, words: Words) -> None:
     ax.grid(visible=False)
-    image = ax.imshow(np.ma.masked_invalid(contents.shades), cmap=HEAT, vmin=0.0, vmax=1.0, aspect="auto")
     n_rows, n_columns = contents.values.shape
+    edges = np.arange(n_columns + 1) - 0.5, np.arange(n_rows + 1) - 0.5
+    image = ax.pcolormesh(*edges, np.ma.masked_invalid(contents.shades), cmap=HEAT, vmin=0.0, vmax=1.0)
+    ax.invert_yaxis()
     for i in range(n_rows + 1):
         ax.axhline(i - 0.5, color="white", linewidth=1.0)
     for j in range(n_columns + 1):
@@ -181,6 +183,7 @@ def _(contents: Grid, ax: Axes, words: Words) -> None:
     bar.set_ticks(list(ticks), labels=[words(text) for text in texts])
     bar.set_label(words(name))
     bar.outline.set_visible(False)
+    bar.solids.set(rasterized=False, edgecolor="face")  # pgf has no bitmaps; no seams between the steps
     bar.ax.tick_params(length=2, labelsize=SIZE - 1.5)
 
 

@@ -271,11 +271,12 @@ def as_bytes(made: Figure, form: str) -> bytes:
             got="pgf, and there is no pdflatex",
             fix="install TeX Live, which measures the text, or ask for pdf",
         )
-    buffer = io.BytesIO()
-    quiet: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    buffer: Any = io.StringIO() if form == "pgf" else io.BytesIO()
     with mpl.rc_context(style.settings("sans")):
-        made.savefig(buffer, format=form, metadata=quiet or None)
-    return buffer.getvalue()
+        made.savefig(buffer, format=form, **({"metadata": undated[form]} if form in undated else {}))
+    content: str | bytes = buffer.getvalue()
+    return content.encode() if isinstance(content, str) else content
 
 
 def write_figures(
@@ -310,8 +311,20 @@ def write_figures(
 
 def _files(study: Study, formats: Sequence[str], looks: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     for name, panel in every_panel(study):
-        for form in formats:
-            yield f"{name}.{form}", as_bytes(figure([panel], tex=form == "pgf", **looks), form)
+        for form, content in _in_formats([panel], formats, looks):
+            yield f"{name}.{form}", content
+
+
+def _in_formats(
+    shown: Sequence[Contents], formats: Sequence[str], looks: dict[str, Any]
+) -> Iterator[tuple[str, bytes]]:
+    """One figure in every format: drawn once, and once more for LaTeX, which writes its own text."""
+    made: dict[bool, Figure] = {}
+    for form in formats:
+        tex = form == "pgf"
+        if tex not in made:
+            made[tex] = figure(shown, tex=tex, **looks)
+        yield form, as_bytes(made[tex], form)
 
 
 def draw_figures(
@@ -344,9 +357,7 @@ def draw_figures(
                 f"--{name}", value, f"for a panel that takes it: {', '.join(wanted)} do not"
             )
     path = target.with_suffix("") if target.suffix[1:] in FORMATS else target
-    files = [
-        (f"{path.name}.{form}", as_bytes(figure(shown, tex=form == "pgf", **looks), form)) for form in formats
-    ]
+    files = [(f"{path.name}.{form}", content) for form, content in _in_formats(shown, formats, looks)]
     tables = [panel.table for panel in shown if isinstance(panel, Lines) and panel.table]
     files += [(f"{path.name}.tex", "\n".join(tables).encode())] if tables else []
     lettered = [f"({chr(ord('a') + i)}) {panel.caption}" for i, panel in enumerate(shown)]

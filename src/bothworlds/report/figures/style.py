@@ -154,7 +154,7 @@ def signed_ticks(low: float, high: float) -> list[float]:
     """Where an axis is named that is logarithmic on both sides of zero, and linear between −1 and 1.
 
     >>> signed_ticks(-120, 2500), signed_ticks(200, 900)
-    ([-100.0, 0.0, 10.0, 100.0, 1000.0], [200.0, 400.0, 600.0, 800.0])
+    ([-100.0, -10.0, 0.0, 10.0, 100.0, 1000.0], [200.0, 400.0, 600.0, 800.0])
     """
     if low > 1.0:
         return log_ticks(low, high)
