@@ -91,7 +91,7 @@ tournament: $(VENV)/dev.stamp ## the policies that could be the default, in 66 w
 evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certainty (the tables in docs/evidence.md; ten minutes)
 	$(BIN)/python benchmarks/evidence.py
 
-torture: $(VENV)/dev.stamp ## kill processes 200 times, fail stores at any call, and check what the service promises (half an hour)
+torture: $(VENV)/dev.stamp ## kill processes 200 times, fail stores at any call, and check what the service promises (an hour)
 	BOTHWORLDS_KILLS=200 BOTHWORLDS_EXAMPLES=400 $(BIN)/python -m pytest -q -s -n 0 tests/service
 
 clean: ## remove .venv, build and caches

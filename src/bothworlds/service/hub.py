@@ -109,9 +109,13 @@ class Hub:
         self.limits = Limits() if limits is None else limits
         self.failure: BaseException | None = None
         self._clock = clock
-        self._replica = Replica(
-            store, project, max_open=self.limits.max_open, snapshot_every=self.limits.snapshot_every
-        )
+        try:
+            self._replica = Replica(
+                store, project, max_open=self.limits.max_open, snapshot_every=self.limits.snapshot_every
+            )
+        except BaseException:
+            store.close()
+            raise
         self._sweeper = Sweeper(self._replica, clock, self.limits.sweep_every)
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._waiting = 0
