@@ -23,7 +23,7 @@ $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
-	$(PIP) install --no-compile --editable '.[lab,cluster,service]' --group dev  # most modules are never imported
+	$(PIP) install --no-compile --editable '.[lab,cluster,postgres]' --group dev  # most modules are never imported
 	@touch $@
 
 $(VENV)/kernels.stamp: $(VENV)/demo.stamp examples/quick.toml  # compiled once, then in the user's cache
@@ -98,7 +98,7 @@ delay: $(VENV)/dev.stamp ## late feedback and switching costs (the tables in doc
 evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certainty (the tables in docs/evidence.md; ten minutes)
 	$(BIN)/python benchmarks/evidence.py
 
-torture: $(VENV)/dev.stamp ## kill processes 200 times, fail stores at any call, and check what the service promises (half an hour)
+torture: $(VENV)/dev.stamp ## kill processes 200 times, fail stores at any call, and check what the service promises (an hour)
 	BOTHWORLDS_KILLS=200 BOTHWORLDS_EXAMPLES=400 $(BIN)/python -m pytest -q -s -n 0 tests/service
 
 WHEEL := build/wheel

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from service.servers import MEMORY, fresh_database
 from serving import Served
 
 
@@ -19,14 +19,22 @@ def plain(monkeypatch):
 @pytest.fixture
 def fast_folder():
     """A folder in memory where the system has one: for tests that are not about disks."""
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=place) as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         yield Path(folder)
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture
+def postgres_url():
+    """An empty database of a real server."""
+    with fresh_database() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
 def store_url(request, fast_folder):
-    return f"sqlite:///{fast_folder / 'log.db'}"
+    if request.param == "sqlite":
+        return f"sqlite:///{fast_folder / 'log.db'}"
+    return request.getfixturevalue("postgres_url")
 
 
 @pytest.fixture(scope="session")

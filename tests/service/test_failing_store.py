@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
-from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
@@ -15,8 +13,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from bothworlds.service import ids, problems
 from bothworlds.service.hub import Hub, Limits
 from bothworlds.service.settings import settings_of
-from bothworlds.service.store.sqlite import SQLiteStore
+from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
+from service.servers import MEMORY, fresh_database
 
 QUIET = Limits(refresh=10.0, sweep_every=1e9, snapshot_every=5, max_open=3)
 WAIT, MISSING = 100.0, 0.25
@@ -77,8 +76,8 @@ class Promises(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        place = "/dev/shm" if Path("/dev/shm").is_dir() else None
-        self.folder = Path(tempfile.mkdtemp(dir=place))
+        self.resources = contextlib.ExitStack()
+        self.url = self.resources.enter_context(self.database())
         self.now = 1_000_000.0
         self.decisions, self.outcomes, self.asked = {}, {}, set()
         self.hubs = [None, None]
@@ -91,8 +90,13 @@ class Promises(RuleBasedStateMachine):
         for name, each in self.settings.items():
             self.hubs[0].create(name, each)
 
+    @contextlib.contextmanager
+    def database(self):
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+            yield f"sqlite:///{folder}/log.db"
+
     def open(self, which):
-        store = Failing(SQLiteStore(self.folder / "log.db"))
+        store = Failing(open_store(self.url))
         self.hubs[which] = Hub(store, limits=QUIET, clock=lambda: self.now)
         self.hubs[which].failing = store
 
@@ -190,7 +194,7 @@ class Promises(RuleBasedStateMachine):
             assert hub.failure is None
             hub.failing.countdown = None
             hub.close()
-        store = SQLiteStore(self.folder / "log.db")
+        store = open_store(self.url)
         verdict = verify(store)
         rows = {ids.text_of(row.id): row for row in store.scan_decisions(1)}
         closings = {
@@ -198,7 +202,7 @@ class Promises(RuleBasedStateMachine):
         }
         waiting = store.reports(1, [ids.bytes_of(text) for text in self.outcomes])
         store.close()
-        shutil.rmtree(self.folder)
+        self.resources.close()
         assert verdict.ok, verdict.differences
         for text, (arm, probability, seen) in self.decisions.items():
             assert (rows[text].arm, rows[text].probability, rows[text].seen) == (arm, probability, seen)
@@ -209,10 +213,16 @@ class Promises(RuleBasedStateMachine):
                 assert waiting[ids.bytes_of(text)].kept == 1.0 - reward
 
 
+class PostgresPromises(Promises):
+    """The same on PostgreSQL."""
+
+    def database(self):
+        return fresh_database()
+
+
+EXAMPLES = int(os.environ.get("BOTHWORLDS_EXAMPLES", "10"))
+SETTINGS = {"stateful_step_count": 25, "deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 TestPromises = Promises.TestCase
-TestPromises.settings = settings(
-    max_examples=int(os.environ.get("BOTHWORLDS_EXAMPLES", "10")),
-    stateful_step_count=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+TestPromises.settings = settings(max_examples=EXAMPLES, **SETTINGS)
+TestPostgresPromises = PostgresPromises.TestCase
+TestPostgresPromises.settings = settings(max_examples=max(3, EXAMPLES // 4), **SETTINGS)

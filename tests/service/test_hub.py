@@ -325,8 +325,8 @@ def test_restart_is_bit_identical_with_and_without_snapshots(opened, store_url):
     hub.close()
     store = open_store(store_url)
     with store.write(1, log=False):
-        store._db.execute("DELETE FROM snapshot")
-        store._db.execute("UPDATE project SET snapshot = 0")
+        store._all("DELETE FROM snapshot")
+        store._all("UPDATE project SET snapshot = 0")
     store.close()
     third = opened()
     assert [third.learner("price", segment).dump() for segment in ("", "nl")] == dumps
@@ -342,7 +342,7 @@ def test_damaged_snapshots_are_made_again(opened, store_url):
     hub.close()
     store = open_store(store_url)
     assert len(store.snapshots(1)) == 2
-    store._db.execute("UPDATE snapshot SET state = zeroblob(9) WHERE pos = (SELECT max(pos) FROM snapshot)")
+    store._all("UPDATE snapshot SET state = sha256 WHERE pos = (SELECT max(pos) FROM snapshot)")
     assert [text for text in verify(store).differences if "damaged" in text]
     store.close()
     again = Hub(open_store(store_url), limits=QUIET)
@@ -350,7 +350,7 @@ def test_damaged_snapshots_are_made_again(opened, store_url):
         assert again.learner(name).dump() == dump
     again.close()
     store = open_store(store_url)
-    store._db.execute("DELETE FROM snapshot WHERE state = zeroblob(9)")
+    store._all("DELETE FROM snapshot WHERE state = sha256")
     store.close()
 
 

@@ -14,6 +14,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from bothworlds.service import ids
 from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
@@ -22,9 +24,19 @@ WORKER = Path(__file__).parent / "worker.py"
 KILLS = int(os.environ.get("BOTHWORLDS_KILLS", "3"))
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    """On a disk, where SQLite is."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'kill.db'}"
+    return request.getfixturevalue("postgres_url")
+
+
 def start(database, history, seed):
     return subprocess.Popen(
-        [sys.executable, str(WORKER), str(database), str(history), str(seed)], stdout=subprocess.PIPE
+        [sys.executable, str(WORKER), str(database), str(history), str(seed)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
 
 
@@ -51,6 +63,8 @@ def check(database, histories):
     asked, acknowledged = set(), 0
     for path in histories:
         for record in records_of(path):
+            if record["state"] == "no":
+                continue
             if record["state"] == "ask":
                 asked.add((record["what"], record["id"]))
                 continue
@@ -65,9 +79,8 @@ def check(database, histories):
     return acknowledged
 
 
-def test_nothing_is_lost_doubled_or_altered_by_kills(tmp_path):
-    """Two processes on one file, one of which is killed again and again."""
-    database = tmp_path / "kill.db"
+def test_nothing_is_lost_doubled_or_altered_by_kills(tmp_path, database):
+    """Two processes on one database, one of which is killed again and again."""
     histories = [tmp_path / "one.txt", tmp_path / "other.txt"]
     chance = random.Random(5)
     steady = start(database, histories[1], 99)
@@ -88,7 +101,7 @@ def test_nothing_is_lost_doubled_or_altered_by_kills(tmp_path):
     print(f"{KILLS} kills, {acknowledged} acknowledged")
 
 
-def test_two_processes_learn_from_each_other(tmp_path):
+def test_two_processes_learn_from_each_other(database):
     """Decisions of one, reported to the other, each outcome to both at once: one learns, both know."""
     program = """if True:
         import sys
@@ -100,7 +113,7 @@ def test_two_processes_learn_from_each_other(tmp_path):
             sys.stdin.readline()
             print(bandit._learner().dump().hex(), flush=True)
         """
-    command = [sys.executable, "-c", program, str(tmp_path / "pair.db")]
+    command = [sys.executable, "-c", program, database]
     pair = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
@@ -116,7 +129,7 @@ def test_two_processes_learn_from_each_other(tmp_path):
     one, other = (process.communicate()[0] for process in pair)
     assert one == other
     assert one.strip()
-    store = open_store(tmp_path / "pair.db")
+    store = open_store(database)
     verdict = verify(store)
     store.close()
     assert verdict.ok

@@ -185,7 +185,7 @@ class Batch:
         replica, store = self.replica, self.replica.store
         log = bool(self.closings or self.changes)
         entries: list[EntryRow] = []
-        with store.write(replica.id, log=log) as head:
+        with replica.write(log=log) as head:
             if self.drawn:
                 new = store.insert_decisions(replica.id, list(self.drawn.values()))
                 if len(new) < len(self.drawn):

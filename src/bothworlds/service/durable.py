@@ -246,7 +246,8 @@ def open(
     Parameters
     ----------
     path:
-        The file, an SQLite database; made if it is not there. It may hold many bandits.
+        The file, an SQLite database, made if it is not there; or ``postgresql://host/database``, for several
+        machines. It may hold many bandits.
     name:
         That of the bandit. If the file has it, the settings below must be those it was made with.
     arms, policy, horizon, low, high, clip:

@@ -111,7 +111,13 @@ class Hub:
         self.on_batch: Callable[[int, float], None] = lambda size, seconds: None
         """Called after each batch, in the thread of the hub, for those who measure."""
         self._clock = clock
-        self._replica = Replica(store, project, max_open=self.limits.max_open)
+        try:
+            self._replica = Replica(
+                store, project, max_open=self.limits.max_open, snapshot_every=self.limits.snapshot_every
+            )
+        except BaseException:
+            store.close()
+            raise
         self._sweeper = Sweeper(self._replica, clock, self.limits.sweep_every)
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._waiting = 0
@@ -207,6 +213,11 @@ class Hub:
         """The position of the log up to which has been learned."""
         return self._replica.position
 
+    @property
+    def divergences(self) -> int:
+        """How often a state was not that which another process had kept: engines that are not the same."""
+        return self._replica.divergences
+
     def sweep(self) -> int:
         """Close the decisions whose wait is over; how many. The hub does it by itself, every second."""
         closed: int = self.ask(Read(self._sweeper.sweep))
@@ -284,8 +295,8 @@ class Hub:
             replica = self._replica
             replica.catch_up()
             self._sweeper.sweep_if_due()
-            if ended or replica.position - replica.kept >= self.limits.snapshot_every:
-                replica.snapshot()
+            overdue = replica.position - replica.kept >= 2 * self.limits.snapshot_every
+            replica.snapshot(now=ended or overdue)
 
         if self.failure is None:
             self._attempt(keep)

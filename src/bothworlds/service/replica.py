@@ -6,7 +6,8 @@ import json
 import secrets
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import Any
@@ -69,6 +70,9 @@ class Replica:
         The name of the project; made if there is none.
     max_open:
         So many open decisions are kept in memory; others are read when they are needed.
+    snapshot_every:
+        States are kept where the position is a multiple of this: all processes keep them at the same places,
+        and so find out whether they differ.
 
     Notes
     -----
@@ -76,7 +80,7 @@ class Replica:
     learner is made of that when it is first needed.
     """
 
-    def __init__(self, store: Store, project: str, *, max_open: int) -> None:
+    def __init__(self, store: Store, project: str, *, max_open: int, snapshot_every: int = 5000) -> None:
         self.store = store
         row = store.project(name_of("project", project))
         self.project, self.id, self.secret, self.swept = row.name, row.id, row.secret, row.swept
@@ -86,9 +90,13 @@ class Replica:
         self.open: OrderedDict[bytes, DecisionRow] = OrderedDict()
         self.doubted = False
         """Was a transaction cut off, so that nobody knows whether it was committed?"""
+        self.divergences = 0
+        """How often a state was not that which another process had kept."""
         self._max_open = max_open
+        self._snapshot_every = snapshot_every
         self._by_id: dict[int, Experiment] = {}
-        self._touched: set[SegmentBandit] = set()  # since the last snapshot
+        self._touched: set[SegmentBandit] = set()  # since states were last dumped
+        self._dumped: tuple[int, dict[int, bytes]] = (0, {})  # a position and states there, to be kept
         self.position = self.kept = row.snapshot
         """Up to here has been learned, and is in snapshots."""
         self._find_experiments()
@@ -107,7 +115,7 @@ class Replica:
         while told := self.store.tail(self.id, self.position, CHUNK):
             columns = tuple(zip(*told, strict=True))
             changes = self.store.changes(self.id, self.position, told[-1][0]) if None in columns[1] else []
-            self._apply(columns, changes)
+            self._apply(columns, changes, behind=len(told) == CHUNK)
         self.doubted = False
 
     def follow(self, head: int, entries: Sequence[EntryRow]) -> None:
@@ -121,8 +129,13 @@ class Replica:
             if entry.decision is not None:
                 self.open.pop(entry.decision, None)
 
-    def _apply(self, columns: Sequence[tuple[Any, ...]], changes: Sequence[EntryRow]) -> None:
-        """Learn what follows on what was learned; the columns are those of ``Told``."""
+    def _apply(
+        self, columns: Sequence[tuple[Any, ...]], changes: Sequence[EntryRow], *, behind: bool = False
+    ) -> None:
+        """Learn what follows on what was learned; the columns are those of ``Told``.
+
+        ``behind``: there is more to come, and no time to note states.
+        """
         positions, numbers, kept, tickets = columns
         last = self.position + len(positions)
         if positions[0] != self.position + 1 or positions[-1] != last:
@@ -130,12 +143,17 @@ class Replica:
                 f"the log of {self.project!r} has a gap between {self.position} and {positions[-1]}"
             )
         self._prepare(set(numbers) - {None}, changes)
-        begin = 0
-        for change in changes:
-            end = change.pos - self.position - 1
+        first, every, begin = self.position + 1, self._snapshot_every, 0
+        stops = {change.pos: change for change in changes}
+        for stop in sorted(stops.keys() | set(range(-(-first // every) * every, last + 1, every))):
+            change = stops.get(stop)
+            end = stop - first + (change is None)  # the entry at the stop is an outcome, or the change
             self._learn(numbers[begin:end], kept[begin:end], tickets[begin:end])
-            self._change(change)
-            begin = end + 1
+            if change is not None:
+                self._change(change)
+            begin, self.position = stop - first + 1, stop
+            if stop % every == 0 and not behind:
+                self._dump()
         self._learn(numbers[begin:], kept[begin:], tickets[begin:])
         self.position = last
 
@@ -199,9 +217,9 @@ class Replica:
             bandit.learner = self._restored(bandit)
         return bandit.learner
 
-    def _restored(self, bandit: SegmentBandit) -> Learner:
+    def _restored(self, bandit: SegmentBandit, *, certainly: bool = False) -> Learner:
         learner, at = bandit.experiment.settings.learner(), 0
-        incomplete = False  # is the state older than what this bandit was told?
+        incomplete = certainly  # is the state older than what this bandit was told?
         for snapshot in self.store.snapshots(bandit.id):
             if snapshot.pos > self.position:  # by a process that is ahead
                 incomplete = True
@@ -233,14 +251,50 @@ class Replica:
             upcoming = next(changes, None)
         return learner
 
-    def snapshot(self) -> None:
-        """Keep the states that have moved since the last time."""
-        states = {bandit.id: self.awake(bandit).dump() for bandit in self._touched}
+    def write(self, *, log: bool) -> AbstractContextManager[int]:
+        """A transaction of the store, unless its log is shorter than what was learned of it."""
+        return self._checked(self.store.write(self.id, log=log))
+
+    @contextmanager
+    def _checked(self, writing: AbstractContextManager[int]) -> Iterator[int]:
+        with writing as head:
+            if head < self.position:
+                raise StateError(
+                    f"the log of {self.project!r} ends at {head}, and {self.position} had been read: the "
+                    "database is an older copy, or a replica that had not got everything"
+                )
+            yield head
+
+    def _dump(self) -> None:
+        """Note the states that have moved since the last time, as they are here."""
+        if self._touched:
+            states = {bandit.id: self.awake(bandit).dump() for bandit in self._touched}
+            self._dumped = self.position, self._dumped[1] | states  # those of before have not moved
+            self._touched.clear()
+
+    def snapshot(self, *, now: bool = True) -> None:
+        """Keep the states of multiples of ``snapshot_every``; and those of now, if they have moved since."""
+        if now:
+            self._dump()
+        pos, states = self._dumped
         if states:
-            with self.store.write(self.id, log=False):
-                self.store.insert_snapshots(self.id, self.position, self.engine, states, self.swept)
-        self._touched.clear()
-        self.kept = self.position
+            with self.write(log=False):
+                differ = self.store.insert_snapshots(self.id, pos, self.engine, states, self.swept)
+            self._dumped = 0, {}
+            for number in sorted(differ):
+                self._diverged(self.bandits[number], pos)
+        self.kept = self.position if now else max(pos, self.kept)
+
+    def _diverged(self, bandit: SegmentBandit, pos: int) -> None:
+        """Another process has kept another state: everybody goes on from that one."""
+        self.divergences += 1
+        bandit.learner = self._restored(bandit, certainly=True)
+        warnings.warn(
+            f"the state of bandit {bandit.id} at {pos} is not the one that another process kept, which is "
+            "taken instead",
+            RuntimeWarning,
+            stacklevel=1,
+        )
 
     # --- experiments and bandits -----------------------------------------------------------------------
 

@@ -40,6 +40,8 @@ class Sweeper:
         waits = [one.settings.wait for one in replica.experiments.values() if one.settings.wait is not None]
         if not waits:
             return 0
+        if not replica.store.may_sweep(replica.id):
+            return 0
         now = self._clock()
         if abs(time.monotonic() - now - self._steady) > JUMP:
             warnings.warn("the clock has jumped: deadlines wait once more", RuntimeWarning, stacklevel=1)
@@ -56,7 +58,7 @@ class Sweeper:
         replica, store = self._replica, self._replica.store
         for row in rows:
             replica.bandit_of(row)
-        with store.write(replica.id, log=True) as head:
+        with replica.write(log=True) as head:
             wanted = [row.id for row in rows]
             closed, reports = store.closings(replica.id, wanted), store.reports(replica.id, wanted)
             fresh = [row for row in rows if row.id not in closed]

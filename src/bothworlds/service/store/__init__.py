@@ -9,7 +9,7 @@ from bothworlds.service.store.base import Store as Store
 
 
 def open_store(url: str | PathLike[str], *, fill: bool = False) -> Store:
-    """The store at a URL such as ``sqlite:///prices.db``, or at the path of a file.
+    """The store at ``sqlite:///prices.db``, at ``postgresql://host/database``, or at the path of a file.
 
     ``fill``: see :class:`~bothworlds.service.store.sqlite.SQLiteStore`.
     """
@@ -19,4 +19,9 @@ def open_store(url: str | PathLike[str], *, fill: bool = False) -> Store:
         from bothworlds.service.store.sqlite import SQLiteStore  # noqa: PLC0415
 
         return SQLiteStore(rest.removeprefix("/") if separator else text, fill=fill)
-    raise InvalidArgumentError("url", text, "sqlite:///FILE, or the path of a file")
+    if scheme in ("postgresql", "postgres"):
+        from bothworlds.service.store.postgres import PostgresStore  # noqa: PLC0415
+
+        return PostgresStore(text)
+    wanted = "sqlite:///FILE, postgresql://HOST/DATABASE, or the path of a file"
+    raise InvalidArgumentError("url", f"{scheme}://", wanted)  # the rest may be a secret

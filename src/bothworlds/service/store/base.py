@@ -133,6 +133,9 @@ class Store(Protocol):
     def changed(self) -> bool:
         """May somebody else have written since this was last asked?"""
 
+    def may_sweep(self, project: int) -> bool:
+        """May this process close the decisions whose wait is over, or does another one do it?"""
+
     def write(self, project: int, *, log: bool) -> AbstractContextManager[int]:
         """A transaction that commits at its end, durably, or changes nothing; gives the head of the log.
 
@@ -176,8 +179,11 @@ class Store(Protocol):
 
     def insert_snapshots(
         self, project: int, pos: int, engine: int, states: Mapping[int, bytes], swept: float
-    ) -> None:
-        """Keep the states of these bandits at a position, and of each the one before."""
+    ) -> set[int]:
+        """Keep the states of these bandits at a position, and of each the one before.
+
+        Returns the bandits of which another process has kept another state of this engine at this position.
+        """
 
     # --- the whole log --------------------------------------------------------------------------------
 
