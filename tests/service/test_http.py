@@ -332,12 +332,13 @@ def test_the_audit_chain_shows_what_was_altered(served, client, name):
     registry = Registry(served.url)
     project = registry.project("default")
     assert registry.broken_audit(project) is None
+    update = sa.text("UPDATE audit SET target = :target WHERE number = :number AND project = :project")
+    last = {"number": entries[-1]["number"], "project": project}
     with registry.write() as db:
-        db.execute(sa.text("UPDATE audit SET target = 'other' WHERE number = 2"))
-    assert registry.broken_audit(project) == 2
+        db.execute(update, last | {"target": "other"})
+    assert registry.broken_audit(project) == last["number"]
     with registry.write() as db:
-        target = entries[1]["target"]
-        db.execute(sa.text("UPDATE audit SET target = :target WHERE number = 2"), {"target": target})
+        db.execute(update, last | {"target": name})
     assert registry.broken_audit(project) is None
     registry.close()
 
