@@ -1,6 +1,7 @@
 """What durability costs: replay of a log, an outcome against a bare sync of the disk, a log against a row.
 
-``python benchmarks/service.py [--folder DIR]`` prints ratios measured in one run, on the disk of DIR.
+``python benchmarks/service.py [--folder DIR] [--database postgresql://…]`` prints ratios measured in one run:
+of SQLite on the disk of DIR, or of an empty database, against that disk.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from bothworlds.service.hub import Hub
 from bothworlds.service.messages import Decide, Report
 from bothworlds.service.replica import Replica
 from bothworlds.service.settings import settings_of
+from bothworlds.service.store import Store, open_store
 from bothworlds.service.store.base import EntryRow
 from bothworlds.service.store.sqlite import SQLiteStore
 
@@ -32,30 +34,48 @@ OUTCOMES = 400
 CLIENTS = 64
 
 
-def replay(folder: Path) -> float:
-    """Outcomes per CPU second, from the file to the learner."""
-    store = SQLiteStore(folder / "replay.db")
-    hub = Hub(store)
+def store_at(url: str) -> Store:
+    """As a service opens it."""
+    return (
+        SQLiteStore(url.removeprefix("sqlite:///"), fill=True)
+        if url.startswith("sqlite")
+        else open_store(url)
+    )
+
+
+def replay(url: str) -> float:
+    """Outcomes per CPU second, from the database to the learner."""
+    hub = Hub(store_at(url), "replay")
     hub.create("hot", settings_of(ARMS, POLICY))
     hub.decide("hot")
     hub.close()
     learner = Learner(ARMS, POLICY)
     random = np.random.default_rng(1)
     tickets = [learner.decide(random.random(learner.draws)).ticket for _ in range(1000)]
-    store = SQLiteStore(folder / "replay.db")
+    store = store_at(url)
+    project = store.project("replay").id
+    (bandit,) = store.bandits(project, 0)
     for begin in range(0, REPLAYED, 10_000):
         rows = [
             EntryRow(
-                begin + i + 1, "report", 1, 1, os.urandom(16), random.random(), tickets[i % 1000], 0.0, None
+                begin + i + 1,
+                "report",
+                bandit.experiment,
+                bandit.id,
+                os.urandom(16),
+                random.random(),
+                tickets[i % 1000],
+                0.0,
+                None,
             )
             for i in range(10_000)
         ]
-        with store.write(1, log=True):
-            store.insert_entries(1, rows)
+        with store.write(project, log=True):
+            store.insert_entries(project, rows)
     seconds = []
     for _ in range(3):
         began = time.process_time()
-        replica = Replica(store, "default", max_open=10)
+        replica = Replica(store, "replay", max_open=10)
         seconds.append(time.process_time() - began)
         assert replica.position == REPLAYED
     store.close()
@@ -77,9 +97,9 @@ def syncs(folder: Path, n: int) -> list[float]:
     return seconds
 
 
-def outcomes(folder: Path) -> tuple[list[float], list[float]]:
+def outcomes(url: str, folder: Path) -> tuple[list[float], list[float]]:
     """Seconds of an outcome, one after the other, and of a bare sync, measured in turns."""
-    hub = Hub(SQLiteStore(folder / "outcome.db", fill=True))
+    hub = Hub(store_at(url), "outcomes")
     hub.create("one", settings_of(ARMS, POLICY))
     made = [answer.id for answer in hub.submit([Decide("one")] * OUTCOMES).result()]
     reports, bare = [], []
@@ -93,9 +113,9 @@ def outcomes(folder: Path) -> tuple[list[float], list[float]]:
     return reports, bare
 
 
-def log(folder: Path, seconds: float) -> float:
+def log(url: str, seconds: float) -> float:
     """Outcomes per second on one bandit, from many clients, by the hub."""
-    hub = Hub(SQLiteStore(folder / "log.db", fill=True))
+    hub = Hub(store_at(url), "log")
     hub.create("hot", settings_of(ARMS, POLICY))
     texts = [answer.id for _ in range(40) for answer in hub.submit([Decide("hot")] * 1000).result()]
     waiting, finished = iter(texts), threading.Semaphore(0)
@@ -121,27 +141,38 @@ def log(folder: Path, seconds: float) -> float:
     return rate
 
 
-def row(folder: Path, seconds: float) -> float:
+def connect(url: str) -> Any:
+    """A connection without a store."""
+    if url.startswith("sqlite"):
+        db = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, timeout=60)
+        db.execute("PRAGMA synchronous = FULL")
+        return db
+    import psycopg  # noqa: PLC0415
+
+    return psycopg.connect(url, autocommit=True)
+
+
+def row(url: str, seconds: float) -> float:
     """The same by a state in a row: each outcome reads it, learns, and writes it, in a transaction."""
-    path = folder / "row.db"
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("CREATE TABLE bandit (id INTEGER PRIMARY KEY, state BLOB)")
+    lite = url.startswith("sqlite")
+    begin, read = "BEGIN IMMEDIATE" if lite else "BEGIN", "SELECT state FROM hot" + " FOR UPDATE" * (not lite)
+    mark, blob = ("?", "BLOB") if lite else ("%s", "BYTEA")
+    db = connect(url)
+    db.execute(f"CREATE TABLE hot (state {blob})")
     learner = Learner(ARMS, POLICY)
     ticket = learner.decide(np.array([0.5])).ticket
-    db.execute("INSERT INTO bandit VALUES (1, ?)", (learner.dump(),))
+    db.execute(f"INSERT INTO hot VALUES ({mark})", (learner.dump(),))
     end = time.perf_counter() + seconds
 
     def client(number: int) -> int:
-        own = sqlite3.connect(path, isolation_level=None, timeout=60)
-        own.execute("PRAGMA synchronous = FULL")
+        own = connect(url)
         done = 0
         while time.perf_counter() < end:
-            own.execute("BEGIN IMMEDIATE")
-            ((state,),) = own.execute("SELECT state FROM bandit WHERE id = 1").fetchall()
+            own.execute(begin)
+            ((state,),) = own.execute(read).fetchall()
             learner = Learner.load(state)
             learner.learn([ticket], [0.5])
-            own.execute("UPDATE bandit SET state = ? WHERE id = 1", (learner.dump(),))
+            own.execute(f"UPDATE hot SET state = {mark}", (learner.dump(),))
             own.execute("COMMIT")
             done += 1
         own.close()
@@ -151,25 +182,29 @@ def row(folder: Path, seconds: float) -> float:
     with ThreadPoolExecutor(16) as pool:
         done = sum(pool.map(client, range(16)))
     rate = done / (time.perf_counter() - began)
+    db.execute("DROP TABLE hot")
     db.close()
     return rate
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", default=".")
-    place = parser.parse_args().folder
+    parser.add_argument("--folder", default=".", help="on the disk to be measured")
+    parser.add_argument("--database", help="the URL of an empty PostgreSQL database; without it, SQLite")
+    options = parser.parse_args()
     os.environ["BOTHWORLDS_COMPILE"] = "wait"
-    with tempfile.TemporaryDirectory(dir=place) as name:
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        print(f"replay: {replay(folder):,.0f} outcomes per CPU second (goal: 500,000)")
-        reports, bare = outcomes(folder)
+        url = options.database or f"sqlite:///{folder / 'log.db'}"
+        print(url.partition("://")[0])
+        print(f"replay: {replay(url):,.0f} outcomes per CPU second (goal: 500,000)")
+        reports, bare = outcomes(url, folder)
         one, other = statistics.median(reports), statistics.median(bare)
         print(
             f"an outcome, p50: {1e3 * one:.2f} ms; fdatasync, p50: {1e3 * other:.2f} ms; "
             f"ratio {one / other:.2f} (goal: 1.5)"
         )
-        fast, slow = log(folder, 5.0), row(folder, 5.0)
+        fast, slow = log(url, 5.0), row(url, 5.0)
         print(
             f"one hot bandit: {fast:,.0f} outcomes/s by the log, {slow:,.0f} by a row; "
             f"ratio {fast / slow:.1f} (goal: 20)"

@@ -29,7 +29,7 @@ LOG, SWEEP, SCHEMA = 0x62770001, 0x62770002, 0x62770003  # advisory locks; their
 IDLE = 5000  # milliseconds that a process may be silent in a transaction: then it has stopped, or is gone
 SESSION = 30_000  # milliseconds that it may be silent at all before it loses its locks
 BUSY = 10_000  # milliseconds to wait for others that write
-CONNECTION = {
+CONNECTION: dict[str, Any] = {
     "connect_timeout": "5",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
