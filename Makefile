@@ -23,7 +23,7 @@ $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
-	$(PIP) install --editable '.[lab,cluster,service]' --group dev
+	$(PIP) install --editable '.[lab,cluster,service,openfeature]' --group dev
 	@touch $@
 
 $(VENV)/kernels.stamp: $(VENV)/demo.stamp examples/quick.toml  # compiled once, then in the user's cache
