@@ -167,7 +167,10 @@ class BothWorldsProvider(AbstractProvider):
             raise TypeMismatchError(f"the arm {arm!r} of {flag} is no {kind.__name__}")
         if unit is not None and flag in self._experiments:
             self._remember(flag, unit, decision.id)
-        metadata = {"decisionId": decision.id, "probability": decision.probability or 0.0}
+        metadata: dict[str, str | float] = {
+            "decisionId": decision.id,
+            "probability": decision.probability or 0.0,
+        }
         return FlagResolutionDetails(
             arm, reason=Reason.SPLIT, variant=str(decision.arm), flag_metadata=metadata
         )
