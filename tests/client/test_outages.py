@@ -211,7 +211,7 @@ def play(call, *answers):
         return steps, end.value
 
 
-DOWN = Failure("ConnectError: refused")
+DOWN = Failure("ConnectError: refused", sent=False)
 
 
 def test_decide_tries_three_times_and_report_as_long_as_there_is_time(tmp_path):

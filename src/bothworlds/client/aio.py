@@ -12,7 +12,7 @@ import httpx
 
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
 from bothworlds.client.calls import Call, Calls, Failure, Pause, Reply, Send, Step
-from bothworlds.client.connection import options
+from bothworlds.client.connection import failure_of, late, options
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class AsyncClient:
         return await self._run(self._calls.withdraw(decision))
 
     async def drain(self) -> Drained:
-        """Send all that waits in the spool, as far as the service can be reached."""
+        """Send all that waits, as :meth:`Client.drain` does."""
         return await self._run(self._calls.drain())
 
     async def aclose(self) -> None:
@@ -151,6 +151,6 @@ class AsyncClient:
                     step.method, step.path, content=step.content, timeout=step.seconds
                 )
             except httpx.RequestError as error:
-                return Failure(f"{type(error).__name__}: {error}")
+                return failure_of(error, step.seconds)
             return Reply(answer.status_code, answer.headers, answer.content)
-        return Failure(f"no answer within {step.seconds:.3g} s")
+        return late(step.seconds)

@@ -73,4 +73,4 @@ class Drained(NamedTuple):
     refused: list[RefusedError]
     """Those that it will never take; they have left the spool, too."""
     left: int
-    """How many wait still, because it could not be reached."""
+    """How many wait still, because it could not be reached; withdrawals included."""

@@ -10,8 +10,8 @@ import logging
 import math
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -26,9 +26,11 @@ from bothworlds.errors import InvalidArgumentError
 logger = logging.getLogger("bothworlds.client")
 
 OUTCOMES = "/v1/outcomes:batch"
+MAX_IN_DOUBT = 10_000
 BATCH = 500  # decisions or outcomes in a request
 TRIES = 3
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+UNDONE = frozenset({"closed", "overloaded", "rate-limited"})  # refused before anything was done
 LATER = frozenset({408, 425, 429})  # and all of 5xx: the same request may succeed another time
 
 # --- steps ----------------------------------------------------------------------------------------------
@@ -67,6 +69,8 @@ class Failure(NamedTuple):
     """Why nothing was."""
 
     detail: str
+    sent: bool
+    """May the request have arrived?"""
 
 
 Step: TypeAlias = Send | Pause | Run
@@ -135,23 +139,26 @@ class Patience:
 def exchange(method: str, path: str, body: Any, patience: Patience, read: Callable[[Any], T]) -> Call[T]:
     """What ``read`` makes of the answer; :class:`UnreachableError` when patience is over."""
     content = None if body is None else json.dumps(body).encode()
+    in_doubt = False
     while True:
         reply = yield Send(method, path, content, patience.seconds())
         at_least = 0.0
         if isinstance(reply, Failure):
-            failure = reply.detail
+            failure, in_doubt = reply.detail, in_doubt or reply.sent
         elif is_temporary(reply.status):
-            failure, at_least = refusal(reply).detail, retry_after(reply)
+            problem = refusal(reply)
+            failure, at_least = problem.detail, retry_after(reply)
+            in_doubt = in_doubt or problem.problem not in UNDONE
         elif not 200 <= reply.status < 300:
             raise refusal(reply)
         else:
             try:
                 return read(json.loads(reply.content))
             except (AttributeError, KeyError, TypeError, ValueError):
-                failure = "the answer is none of this service"
+                failure, in_doubt = "the answer is none of this service", True
         pause = patience.pause(at_least)
         if pause is None:
-            raise UnreachableError(failure)
+            raise UnreachableError(failure, in_doubt=in_doubt)
         yield Pause(pause)
 
 
@@ -190,7 +197,7 @@ def exchange_many(
         pause = patience.pause(0.0) if waiting else None
         if pause is None:
             for i in waiting:
-                results[i] = UnreachableError(results[i].detail)
+                results[i] = UnreachableError(results[i].detail, in_doubt=results[i].problem not in UNDONE)
             return results
         yield Pause(pause)
 
@@ -284,6 +291,7 @@ class Calls:
         self._spool = None if spool is None else Spool(spool, max_bytes=spool_bytes)
         self._spooled = self._spool is not None and len(self._spool) > 0
         self._reached = True
+        self._in_doubt: deque[str] = deque(maxlen=MAX_IN_DOUBT)  # fell back here, and may be made there
 
     def _hurried(self) -> Patience:
         return Patience(self._decide_deadline, tries=TRIES)
@@ -310,7 +318,7 @@ class Calls:
         try:
             decision = yield from exchange("POST", path, body, self._hurried(), Decision.of)
         except UnreachableError as error:
-            return self._fallen_back(experiment, segment, fallback, error)
+            return self._fallen_back(experiment, segment, fallback, error, identity if id is None else None)
         self._note_success()
         return decision
 
@@ -330,14 +338,16 @@ class Calls:
         results = yield from in_batches(path, "decision", items, self._hurried, Decision.of)
         for i, result in enumerate(results):
             if isinstance(result, UnreachableError):
-                results[i] = self._fallen_back(experiment, segment, fallback, result)
+                results[i] = self._fallen_back(experiment, segment, fallback, result, items[i]["id"])
             elif isinstance(result, Decision):
                 self._note_success()
         return unless_refused(results)
 
     def _fallen_back(
-        self, experiment: str, segment: str, fallback: Label, error: UnreachableError
+        self, experiment: str, segment: str, fallback: Label, error: UnreachableError, identity: str | None
     ) -> Decision:
+        if error.in_doubt and identity is not None:
+            self._in_doubt.append(identity)
         if self._reached:  # an outage is told once, not for each decision
             self._reached = False
             logger.warning("decisions fall back: %s", error)
@@ -425,43 +435,67 @@ class Calls:
         if isinstance(decision, Decision) and decision.id is None:
             return Outcome(None, False, "fallback")
         identity = identity_of("decision", getattr(decision, "id", decision))
-        path = f"/v1/decisions/{identity}"
-        return (yield from exchange("DELETE", path, None, self._patient(), Outcome.of))
+        return (yield from self._withdraw(identity, self._patient()))
 
-    def drain(self, batches: float = math.inf) -> Call[Drained]:
-        """Send what is in the spool, all of it if the service can be reached."""
-        spool = self._spool
-        if spool is None:
-            raise InvalidArgumentError("spool", None, "a file", fix="write Client(..., spool='reports.db')")
-        sent, refused_ones = 0, []
-        while batches > 0 and (reports := (yield from on_disk(lambda: spool.first(BATCH)))):
-            batches -= 1
-            items = [report.to_json() for report in reports]
-            answers = yield from exchange_many(OUTCOMES, "outcome", items, self._patient(), Outcome.of)
-            settled = []
-            for report, answer in zip(reports, answers, strict=True):
-                if isinstance(answer, UnreachableError):
-                    continue
-                settled.append(report.id)
-                if isinstance(answer, RefusedError):
-                    logger.warning("a report in the spool was refused: %s, %s", report, answer.detail)
-                    refused_ones.append(answer)
-                else:
-                    sent += 1
-            yield from on_disk(partial(spool.remove, settled))
-            if len(settled) < len(reports):
-                break
-        left = yield from on_disk(lambda: len(spool))
+    def _withdraw(self, identity: str, patience: Patience) -> Call[Outcome]:
+        return (yield from exchange("DELETE", f"/v1/decisions/{identity}", None, patience, Outcome.of))
+
+    def drain(self) -> Call[Drained]:
+        """Send all that waits, as far as the service can be reached."""
+        sent, more = 0, True
+        refusals: list[RefusedError] = []
+        while more:
+            batch_sent, batch_refusals, more = yield from self._drain_spool()
+            sent, refusals = sent + batch_sent, refusals + batch_refusals
+        yield from self._settle_doubts(MAX_IN_DOUBT)
+        left = 0 if self._spool is None else (yield from on_disk(self._spool.__len__))
         self._spooled = left > 0
-        return Drained(sent, refused_ones, left)
+        return Drained(sent, refusals, left + len(self._in_doubt))
 
     def _drain_some(self) -> Call[None]:
-        """Send a batch of what is in the spool, after an answer that says that the service is there."""
+        """Send some of what waits, after an answer that says that the service is there."""
         if self._spooled:
             try:
-                yield from self.drain(1)
+                _, _, self._spooled = yield from self._drain_spool()
             except (RefusedError, SpoolError) as error:  # the report that was made has had its answer
                 logger.warning("the spool was not drained: %s", error)
+        yield from self._settle_doubts(TRIES)
+
+    def _drain_spool(self) -> Call[tuple[int, list[RefusedError], bool]]:
+        """Send a batch: how many were taken, what was refused, and whether there may be more to send."""
+        spool = self._spool
+        reports = [] if spool is None else (yield from on_disk(lambda: spool.first(BATCH)))
+        if spool is None or not reports:
+            return 0, [], False
+        items = [report.to_json() for report in reports]
+        answers = yield from exchange_many(OUTCOMES, "outcome", items, self._patient(), Outcome.of)
+        settled, refusals = [], []
+        for report, answer in zip(reports, answers, strict=True):
+            if isinstance(answer, UnreachableError):
+                continue
+            settled.append(report.id)
+            if isinstance(answer, RefusedError):
+                logger.warning("a report in the spool was refused: %s, %s", report, answer.detail)
+                refusals.append(answer)
+        yield from on_disk(lambda: spool.remove(settled))
+        return len(settled) - len(refusals), refusals, len(settled) == len(reports)
+
+    def _settle_doubts(self, n: int) -> Call[None]:
+        """Withdraw decisions that fell back here: if the service has made them, nobody plays them."""
+        for _ in range(n):
+            try:
+                identity = self._in_doubt.popleft()
+            except IndexError:  # other threads take from it, too
+                return
+            try:
+                yield from self._withdraw(
+                    identity, Patience(self._report_deadline, tries=1, share=1.0 / TRIES)
+                )
+            except RefusedError:  # it has not made it
+                continue
+            except UnreachableError:
+                self._in_doubt.append(identity)
+                return
 
 
 def fresh() -> str:

@@ -7,10 +7,27 @@ from typing import Any
 import httpx
 
 from bothworlds._version import __version__
+from bothworlds.client.calls import Failure
 from bothworlds.errors import InvalidArgumentError
 
 CONNECTIONS = 100  # at a time; more requests wait
 IDLE_SECONDS = 60.0  # the service closes idle connections after 75
+
+
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+def late(seconds: float, *, sent: bool = True) -> Failure:
+    """There is no answer yet."""
+    return Failure(f"no answer within {seconds:.3g} s", sent)
+
+
+def failure_of(error: httpx.RequestError, seconds: float) -> Failure:
+    """Why there is no answer."""
+    sent = not isinstance(error, NOT_SENT)
+    if isinstance(error, httpx.TimeoutException):
+        return late(seconds, sent=sent)
+    return Failure(f"{type(error).__name__}: {error}", sent)
 
 
 def options(url: str, key: str) -> dict[str, Any]:

@@ -51,7 +51,12 @@ class RefusedError(BothworldsError):
 
 
 class UnreachableError(BothworldsError, OSError):
-    """The service could not be reached in time, or could not do its part; perhaps it did nevertheless."""
+    """The service could not be reached in time, or could not do its part."""
+
+    def __init__(self, detail: str, *, in_doubt: bool = False) -> None:
+        super().__init__(detail)
+        self.in_doubt = in_doubt
+        """May it have done what was asked nevertheless?"""
 
 
 class SpoolError(BothworldsError, OSError):

@@ -13,7 +13,7 @@ import httpx
 
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
 from bothworlds.client.calls import Call, Calls, Failure, Pause, Reply, Send, Step
-from bothworlds.client.connection import CONNECTIONS, options
+from bothworlds.client.connection import CONNECTIONS, failure_of, late, options
 
 T = TypeVar("T")
 
@@ -166,7 +166,12 @@ class Client:
         return self._run(self._calls.withdraw(decision))
 
     def drain(self) -> Drained:
-        """Send all that waits in the spool, as far as the service can be reached."""
+        """Send all that waits, as far as the service can be reached.
+
+        That is the reports in the spool, and withdrawals of decisions that fell back because no answer
+        came: the service may have made them, and nobody has played them. :meth:`report` sends some of
+        both along.
+        """
         return self._run(self._calls.drain())
 
     def close(self) -> None:
@@ -211,8 +216,7 @@ class Client:
         try:
             answer = sent.result(step.seconds)
         except TimeoutError:
-            sent.cancel()
-            return Failure(f"no answer within {step.seconds:.3g} s")
+            return late(step.seconds, sent=not sent.cancel())
         except httpx.RequestError as error:
-            return Failure(f"{type(error).__name__}: {error}")
+            return failure_of(error, step.seconds)
         return Reply(answer.status_code, answer.headers, answer.content)
