@@ -449,14 +449,13 @@ class Calls:
             sent, refusals = sent + batch_sent, refusals + batch_refusals
         yield from self._settle_doubts(MAX_IN_DOUBT)
         left = 0 if self._spool is None else (yield from on_disk(self._spool.__len__))
-        self._spooled = left > 0
         return Drained(sent, refusals, left + len(self._in_doubt))
 
     def _drain_some(self) -> Call[None]:
         """Send some of what waits, after an answer that says that the service is there."""
         if self._spooled:
             try:
-                _, _, self._spooled = yield from self._drain_spool()
+                yield from self._drain_spool()
             except (RefusedError, SpoolError) as error:  # the report that was made has had its answer
                 logger.warning("the spool was not drained: %s", error)
         yield from self._settle_doubts(TRIES)
@@ -464,9 +463,11 @@ class Calls:
     def _drain_spool(self) -> Call[tuple[int, list[RefusedError], bool]]:
         """Send a batch: how many were taken, what was refused, and whether there may be more to send."""
         spool = self._spool
+        self._spooled = False  # before looking: other threads may add
         reports = [] if spool is None else (yield from on_disk(lambda: spool.first(BATCH)))
         if spool is None or not reports:
             return 0, [], False
+        self._spooled = True
         items = [report.to_json() for report in reports]
         answers = yield from exchange_many(OUTCOMES, "outcome", items, self._patient(), Outcome.of)
         settled, refusals = [], []

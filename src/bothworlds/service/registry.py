@@ -26,7 +26,7 @@ from bothworlds.service import ids, problems
 from bothworlds.service.settings import name_of
 from bothworlds.service.store import open_store
 from bothworlds.service.store.base import DecisionRow, EntryRow, ProjectRow, ReportRow
-from bothworlds.service.store.sqlite import BUSY, SETTINGS
+from bothworlds.service.store.sqlite import BUSY, SETTINGS, problem_of
 
 ROLES = ("decider", "viewer", "editor", "admin")
 PREFIX = "bw"
@@ -112,7 +112,7 @@ class Registry:
     def __init__(self, url: str) -> None:
         open_store(url).close()
         self.url = url
-        if url.startswith("postgresql"):
+        if is_postgresql(url):
             rest = url.partition("://")[2]
             self._engine = sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
         else:
@@ -150,6 +150,8 @@ class Registry:
         try:
             yield
         except DBAPIError as error:
+            if isinstance(error.orig, sqlite3.Error):
+                raise problem_of(error.orig, path_of(self.url)) from error
             raise problems.StorageUnavailable(f"{type(error.orig).__name__}: {error.orig}") from error
 
     # --- projects and keys ----------------------------------------------------------------------------
@@ -206,7 +208,7 @@ class Registry:
         if project is not None:
             query = query.where(PROJECT.c.name == project)
         with self.read() as db:
-            return [Key(*row[:4], bytes(row[4]), *row[5:]) for row in db.execute(query)]
+            return [Key._make([*row[:4], bytes(row[4]), *row[5:]]) for row in db.execute(query)]
 
     def revoke(self, identity: str, project: str | None = None) -> None:
         """Take a key back. Doing it again changes nothing."""
@@ -240,7 +242,7 @@ class Registry:
         query = sa.select(*AUDIT.c).where(AUDIT.c.project == project, AUDIT.c.number > after)
         with self.read() as db:
             rows = db.execute(query.order_by(AUDIT.c.number).limit(limit)).all()
-        return [AuditRow(*row[:8], bytes(row[8]), bytes(row[9])) for row in rows]
+        return [AuditRow._make([*row[:8], bytes(row[8]), bytes(row[9])]) for row in rows]
 
     def broken_audit(self, project: int) -> int | None:
         """The number of the first audit row that was altered, or that follows a gap; None: all is well."""
@@ -267,6 +269,11 @@ class Registry:
         with self.write() as db:
             erased: int = db.execute(here.values(unit=None, context=None)).rowcount
         return erased
+
+
+def is_postgresql(url: str) -> bool:
+    """Is the database a server, and no file?"""
+    return url.partition("://")[0] in ("postgresql", "postgres")
 
 
 def path_of(url: str) -> str:
