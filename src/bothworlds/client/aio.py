@@ -1,4 +1,4 @@
-"""The client for programs with an event loop: that of asyncio, or trio's."""
+"""The client for programs with an event loop."""
 
 from __future__ import annotations
 
