@@ -23,7 +23,7 @@ $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/pip.stamp
 	@touch $@
 
 $(VENV)/dev.stamp: $(SOURCES) | $(VENV)/pip.stamp
-	$(PIP) install --no-compile --editable '.[lab,cluster,postgres]' --group dev  # most modules are never imported
+	$(PIP) install --no-compile --editable '.[lab,cluster,postgres,openfeature]' --group dev  # most modules are never imported
 	@touch $@
 
 $(VENV)/kernels.stamp: $(VENV)/demo.stamp examples/quick.toml  # compiled once, then in the user's cache

@@ -23,6 +23,7 @@ def test_exported_names():
     assert left_behind <= {
         "bandit",
         "cli",
+        "client",
         "experiments",
         "problem",
         "report",

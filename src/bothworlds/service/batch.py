@@ -114,12 +114,9 @@ class Batch:
         if request.context is not None and len(request.context) > CONTEXT:
             got = f"{len(request.context)}"
             raise InvalidArgumentError("context", request.context, f"at most {CONTEXT} bytes", got=got)
-        if request.id is not None:
-            identity = ids.bytes_of(request.id)
-        elif experiment.settings.sticky and unit is not None:
+        identity = ids.new() if request.id is None else ids.bytes_of(request.id)
+        if experiment.settings.sticky and unit is not None:  # whatever its id: clients make one for each call
             identity = ids.of_unit(bandit.secret, str(request.unit))
-        else:
-            identity = ids.new()
         pending = PendingDecision(identity, bandit, unit, replica, self)
         if pending.first:
             learner = replica.awake(bandit)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import time
 from hashlib import blake2b
 from typing import Any
 
+from bothworlds._uuid7 import uuid7
 from bothworlds.errors import InvalidArgumentError
 
 SIZE = 16
@@ -14,11 +13,7 @@ SIZE = 16
 
 def new() -> bytes:
     """A fresh id: a UUID of version 7, which begins with the time."""
-    milliseconds = time.time_ns() // 1_000_000
-    noise = int.from_bytes(os.urandom(10), "big")
-    high = (milliseconds & (1 << 48) - 1) << 16 | 0x7000 | noise >> 68
-    low = 0b10 << 62 | noise & (1 << 62) - 1
-    return (high << 64 | low).to_bytes(SIZE, "big")
+    return uuid7()
 
 
 def text_of(identity: bytes) -> str:
