@@ -179,7 +179,7 @@ def _(contents: Grid, ax: Axes, words: Words) -> None:
     ax.set_xlabel(words(contents.x_label))
     ax.set_ylabel(words(contents.y_label))
     name, ticks, texts = contents.scale
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, aspect=18, pad=0.03)
+    bar: Any = ax.figure.colorbar(image, ax=ax, shrink=0.8, aspect=18, pad=0.03)
     bar.set_ticks(list(ticks), labels=[words(text) for text in texts])
     bar.set_label(words(name))
     bar.outline.set_visible(False)
@@ -199,7 +199,7 @@ def _(contents: Stack, ax: Axes, words: Words) -> None:
     ax.set_xlim(float(contents.x[0]), float(contents.x[-1]))
     if contents.whole:
         ax.set_ylim(0.0, 1.0)
-        ax.yaxis.set_major_formatter(lambda value, _: words(f"{100 * value:.0f}%"))
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     else:
         ax.plot(contents.x, contents.parts.sum(axis=0), color=INK, linewidth=1.0)
         ax.yaxis.set_major_formatter(short_number)

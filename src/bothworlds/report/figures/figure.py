@@ -18,6 +18,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import Formatter, FuncFormatter
 
 from bothworlds import _check
 from bothworlds._words import did_you_mean
@@ -140,6 +141,8 @@ def figure(
         if equal:
             _equalize(shown, axes)
         _say_once(axes, across)
+        if tex:
+            _tick_words(axes)
         if names == "legend" and texts:
             _legend(made, axes, texts, per_line, words)
         elif names == "ends":
@@ -197,6 +200,24 @@ def _name_at_ends(made: Figure, shown: Sequence[Contents], axes: Sequence[Axes],
     made.draw_without_rendering()
     for _, ax in lined:
         settle_names(ax)
+
+
+class _InLatex(Formatter):
+    """What another formatter writes, as LaTeX."""
+
+    def __init__(self, plain: Formatter) -> None:
+        self.plain = plain
+
+    def __call__(self, value: float, place: int | None = None) -> str:
+        return latex(self.plain(value, place))
+
+
+def _tick_words(axes: Sequence[Axes]) -> None:
+    """The numbers at ticks as LaTeX: their minus sign is none of its letters."""
+    for axis in (axis for ax in axes for axis in (ax.xaxis, ax.yaxis)):
+        plain = axis.get_major_formatter()
+        if isinstance(plain, FuncFormatter):
+            axis.set_major_formatter(_InLatex(plain))
 
 
 def _say_once(axes: Sequence[Axes], across: int) -> None:
