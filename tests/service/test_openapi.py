@@ -11,9 +11,7 @@ from schemathesis.checks import positive_data_acceptance
 
 from serving import Served
 
-EXAMPLES = int(
-    os.environ.get("BOTHWORLDS_TORTURE_EXAMPLES", "4")
-)  # for each endpoint; `make torture` has more
+EXAMPLES = int(os.environ.get("BOTHWORLDS_EXAMPLES", "4"))  # for each endpoint; `make torture` has more
 SKIPPED = ("/v1/stream",)  # it has no end
 # that an arm is one of the experiment, or a reward in its range, is more than a schema says: not checked is
 # that what fits the schema is taken

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import random
 import signal
-import subprocess
-import sys
+import socket
 import threading
 import time
 import uuid
+from typing import NamedTuple
 
 import httpx
 import pytest
+from rich.console import Console
 
+from bothworlds import cli
+from bothworlds.errors import BothworldsError
+from bothworlds.service import cli as service_cli
 from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
-from serving import SOURCE, Served
+from serving import Served
 
-KILLS = int(os.environ.get("BOTHWORLDS_TORTURE_KILLS", "3"))  # `make torture` has more
+KILLS = int(os.environ.get("BOTHWORLDS_KILLS", "3"))  # `make torture` has more
 
 
 @pytest.fixture
@@ -27,16 +32,19 @@ def folder(tmp_path):
     return tmp_path
 
 
-def command(*arguments, **options):
-    environment = os.environ | {"PYTHONPATH": SOURCE, "NUMBA_DISABLE_JIT": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "bothworlds", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-        **options,
-    )
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+
+
+def command(*arguments):
+    """A command of ours, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service_cli, "out", Console(file=(said := io.StringIO()), width=200))
+        try:
+            return Done(cli.app(arguments, standalone_mode=False) or 0, said.getvalue())
+        except BothworldsError as error:
+            return Done(2, str(error))
 
 
 class Player(threading.Thread):
@@ -224,7 +232,7 @@ def test_the_commands_of_a_database(folder):
     url = f"sqlite:///{folder / 'service.db'}"
     missing = command("service", "verify", "--database", url)
     assert missing.returncode == 2
-    assert "bothworlds serve makes one" in missing.stderr
+    assert "bothworlds serve makes one" in missing.stdout
     made = command("service", "key", "new", "--role", "admin", "--database", url)
     key = made.stdout.strip()
     assert key.startswith("bw_")
@@ -247,15 +255,15 @@ def test_the_commands_of_a_database(folder):
             time.sleep(0.1)
     served.stop()
     found = command("service", "verify", "--database", url)
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert found.returncode == 0, found.stdout
     assert "5 decisions" in found.stdout
     again = f"sqlite:///{folder / 'again.db'}"
     assert command("service", "restore", str(copy), "--database", again).returncode == 0
     assert command("service", "restore", str(copy), "--database", again).returncode == 2
     exported = command("service", "export", str(folder / "out"), "--database", again)
-    assert "e: 5 decisions in 1 file" in exported.stdout, exported.stderr
+    assert "e: 5 decisions in 1 file" in exported.stdout
     examined = command("service", "doctor", "--database", again)
-    assert "integrity" in examined.stdout, examined.stderr
+    assert "integrity" in examined.stdout
     assert command("service", "migrate", "--database", again).returncode == 0
 
 
@@ -264,5 +272,10 @@ def test_mistakes_of_the_command_line(folder):
     bad.write_text("[server]\nprot = 1\n")
     refused = command("serve", "--config", str(bad))
     assert refused.returncode == 2
-    assert "prot" in refused.stderr
-    assert command("serve", "--port", "0", "--workers", "0").returncode == 2
+    assert "prot" in refused.stdout
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        url = f"sqlite:///{folder / 'service.db'}"
+        refused = command("serve", "--port", port, "--database", url)
+    assert refused.returncode == 2
+    assert port in refused.stdout

@@ -15,11 +15,11 @@ from bothworlds.errors import InvalidArgumentError
 PREFIX = "BOTHWORLDS"
 
 
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of ``service.toml``."""
 
 
-class Server(Section):
+class Server(Section, frozen=True):
     """Where it listens."""
 
     host: str = "127.0.0.1"
@@ -36,7 +36,7 @@ class Server(Section):
     """Seconds that requests under way have when the service is stopped."""
 
 
-class Storage(Section):
+class Storage(Section, frozen=True):
     """Where it keeps everything."""
 
     url: str = "sqlite:///bothworlds.db"
@@ -49,7 +49,7 @@ class Storage(Section):
     """The folder of exports."""
 
 
-class Limits(Section):
+class Limits(Section, frozen=True):
     """How much there may be of everything that grows."""
 
     max_queue: int = 5000
@@ -74,14 +74,14 @@ class Limits(Section):
     """Rows of one."""
 
 
-class Log(Section):
+class Log(Section, frozen=True):
     """What it says about itself, on stderr."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "text"] = "json"
 
 
-class Config(Section):
+class Config(Section, frozen=True):
     """All of it; every value has a default."""
 
     server: Server = Server()

@@ -206,7 +206,7 @@ class Registry:
         if project is not None:
             query = query.where(PROJECT.c.name == project)
         with self.read() as db:
-            return [Key(*row[:4], bytes(row[4]), *row[5:]) for row in db.execute(query)]
+            return [Key._make([*row[:4], bytes(row[4]), *row[5:]]) for row in db.execute(query)]
 
     def revoke(self, identity: str, project: str | None = None) -> None:
         """Take a key back. Doing it again changes nothing."""
@@ -240,7 +240,7 @@ class Registry:
         query = sa.select(*AUDIT.c).where(AUDIT.c.project == project, AUDIT.c.number > after)
         with self.read() as db:
             rows = db.execute(query.order_by(AUDIT.c.number).limit(limit)).all()
-        return [AuditRow(*row[:8], bytes(row[8]), bytes(row[9])) for row in rows]
+        return [AuditRow._make([*row[:8], bytes(row[8]), bytes(row[9])]) for row in rows]
 
     def broken_audit(self, project: int) -> int | None:
         """The number of the first audit row that was altered, or that follows a gap; None: all is well."""

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
 from bothworlds.inference import kept as keeping
+from bothworlds.inference.intervals import World
 from bothworlds.inference.statements import Evidence
 from bothworlds.service.hub import Hub
 from bothworlds.service.messages import Read
@@ -335,14 +336,15 @@ class Watch:
         n = len(state.labels)
         view.grow(n)
         means: list[float | None] = [None] * n
-        lows, highs, regret = list(means), list(means), [None] * 3
+        lows, highs = list(means), list(means)
+        regret: list[float | None] = [None] * 3
         drift = False
         if evidence is not None:
             found = list(evidence.intervals().values())
             means = [number(one.estimate) for one in found]
             lows, highs = [number(one.low) for one in found], [number(one.high) for one in found]
             lost = evidence.regret
-            regret = [number(lost.low), number(lost.estimate), number(lost.high)]  # type: ignore[list-item]
+            regret = [number(lost.low), number(lost.estimate), number(lost.high)]
             drift = bool(evidence.drift)
         return Point(
             at,
@@ -426,8 +428,9 @@ def compile_kernels() -> None:
         arms, values = np.zeros(1, np.int64), np.ones(1)
         keeping.take_in(kept, arms, values, values)
         keeping.answered_many(kept, arms, values, values)
-        for world in ("stationary", "any") if full else ("stationary",):
-            evidence = Evidence(kept, (0, 1), world=world)  # type: ignore[arg-type]
+        worlds: tuple[World, ...] = ("stationary", "any") if full else ("stationary",)
+        for world in worlds:
+            evidence = Evidence(kept, (0, 1), world=world)
             _ = evidence.intervals(), evidence.regret, evidence.drift
 
 

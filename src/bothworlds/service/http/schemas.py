@@ -27,11 +27,11 @@ Count = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 
 
-class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Body(msgspec.Struct, forbid_unknown_fields=True):
     """Of a request; unknown fields are refused."""
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class Reply(msgspec.Struct):
     """Of an answer."""
 
 
@@ -446,13 +446,13 @@ class Tick(Reply):
 # --- OFREP ----------------------------------------------------------------------------------------------
 
 
-class OfrepRequest(msgspec.Struct, frozen=True, kw_only=True):
+class OfrepRequest(msgspec.Struct):
     """OpenFeature's remote evaluation; unknown fields are allowed there."""
 
     context: dict[str, Any] = {}
 
 
-class OfrepAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class OfrepAnswer(msgspec.Struct):
     """The value of a flag is an arm."""
 
     key: str
@@ -462,7 +462,7 @@ class OfrepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
-class OfrepFailure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class OfrepFailure(msgspec.Struct, rename="camel"):
     """Why there is none."""
 
     key: str
