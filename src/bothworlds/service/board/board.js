@@ -29,12 +29,13 @@ const state = {
 // --- asking --------------------------------------------------------------------------------------------
 
 class Denied extends Error {}
+class Unanswered extends Error {}
 
 async function get(path, parameters = {}) {
   const query = new URLSearchParams(parameters);
-  const answer = await fetch(`${path}?${query}`, { headers: { Accept: "application/json" } });
+  const answer = await fetch(`${path}?${query}`).catch(() => { throw new Unanswered(); });
   if (answer.status === 401 || answer.status === 403) throw new Denied();
-  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  if (!answer.ok) throw new Unanswered();
   return answer.json();
 }
 
@@ -48,7 +49,8 @@ async function attempt(what) {
     return await what();
   } catch (error) {
     if (error instanceof Denied) showLogin();
-    else setLight($("live"), "bad", "no connection");
+    else if (error instanceof Unanswered) stream.lose();
+    else throw error;
     return null;
   }
 }
@@ -88,7 +90,8 @@ async function start(why = "") {
     await loadExperiments();
   } catch (error) {
     if (error instanceof Denied) return showLogin(why);
-    setLight($("live"), "bad", "no connection");
+    if (!(error instanceof Unanswered)) throw error;
+    stream.lose();
     setTimeout(start, 2000);
     return null;
   }
@@ -115,10 +118,11 @@ const stream = {
     this.heard = Date.now();
     this.source = new EventSource("/v1/stream");
     this.source.addEventListener("tick", (event) => this.hear(JSON.parse(event.data)));
-    this.source.addEventListener("error", () => {
-      this.lost = true;
-      setLight($("live"), "wait", "reconnecting");
-    });
+    this.source.addEventListener("error", () => this.lose());
+  },
+  lose() {
+    this.lost = true;
+    setLight($("live"), "wait", "reconnecting");
   },
   close() {
     this.source?.close();
@@ -136,10 +140,8 @@ const stream = {
   /* A browser gives up after an answer that is no stream, and never notices a peer that fell silent. */
   async watch() {
     if (this.source && (this.source.readyState === EventSource.CLOSED || Date.now() - this.heard > SILENCE)) {
-      this.lost = true;
-      setLight($("live"), "wait", "reconnecting");
+      this.lose();
       if (await attempt(() => get("/v1/experiments", { limit: 1 }))) this.open();
-      else this.heard = Date.now();
     }
   },
 };
@@ -344,14 +346,14 @@ function draw() {
   charts.means.show(meanModel(arms, window, experiment));
   charts.pulls.show(pullModel(arms, window));
   charts.regret.show(regretModel(window));
-  $("segments-card").hidden = experiment.segments < 2;
+  $("segments-card").hidden = $("segment").parentElement.hidden = experiment.segments < 2;
   return null;
 }
 
 function showTitle(experiment) {
   const bandit = state.bandit;
   $("name").textContent = state.segment ? `${experiment.name} / ${state.segment}` : experiment.name;
-  $("policy").textContent = experiment.policy.name ?? "";
+  $("policy").textContent = kindOf(experiment.policy);
   if (bandit.frozen) setLight($("state"), "bad", "frozen");
   else if (experiment.archived) setLight($("state"), "", "archived");
   else setLight($("state"), "good", "running");
@@ -362,21 +364,22 @@ function showTitle(experiment) {
   const last = state.points.at(-1);
   const before = state.points.findLast((point) => point.at <= now - 10) ?? state.points[0];
   const rate = last && last.at > now - 20 && last.at > before.at ? (last.decisions - before.decisions) / (last.at - before.at) : 0;
-  const share = (value) => (bandit.decisions ? percent(value / bandit.decisions) : "");
+  const share = (value) => (value > 0 ? percent(value / bandit.decisions) : "\u00a0");
   const figures = [
     ["decisions", count(bandit.decisions), `${number(rate)} per second`],
     ["open", count(bandit.open), share(bandit.open)],
     ["reported", count(bandit.reported), share(bandit.reported)],
     ["defaulted", count(bandit.defaulted), share(bandit.defaulted)],
+    ["dropped", count(bandit.dropped), share(bandit.dropped)],
+    ["withdrawn", count(bandit.withdrawn), share(bandit.withdrawn)],
     ["late", count(bandit.late), share(bandit.late)],
-    ["never shown", count(bandit.withdrawn + bandit.dropped), share(bandit.withdrawn + bandit.dropped)],
     ["last outcome", bandit.last ? ago(now - Date.parse(bandit.last) / 1000) : "none", `log ${count(bandit.position)}`],
-    ["segments", count(experiment.segments), `of ${count(experiment.max_segments)}`],
   ];
   $("figures").replaceChildren(...figures.map(([term, value, more]) =>
     html("div", {}, html("dt", {}, term), html("dd", {}, value, html("small", {}, more)))));
 }
 
+const kindOf = (policy) => (policy.policy ? `${policy.kind} ${kindOf(policy.policy)}` : policy.kind);
 const ago = (seconds) => (seconds < 2 ? "now" : `${duration(Math.round(seconds))} ago`);
 
 /* Arms with their colors; of many, those with most pulls have one, and the others share one. */
@@ -572,15 +575,17 @@ function regretModel(window) {
 // --- controls ------------------------------------------------------------------------------------------
 
 for (const id of ["range", "axis"]) $(id).addEventListener("change", draw);
-$("choices").addEventListener("submit", (event) => event.preventDefault());
+$("choices").addEventListener("submit", (event) => { event.preventDefault(); enterSegment(); });
+$("segment").addEventListener("change", () => enterSegment());
 
-$("segment").addEventListener("change", () => attempt(async () => {
+const enterSegment = () => attempt(async () => {
   const segment = $("segment").value;
+  if (segment === state.segment) return;
   const { bandits } = await get(pathOf(state.name, "bandits"), { segment });
   $("segment").setCustomValidity(bandits.length ? "" : "No decision was made in a segment of this name");
   $("segment").reportValidity();
   if (bandits.length) await choose(state.name, segment);
-}));
+});
 
 $("segment").addEventListener("input", () => attempt(async () => { // names in order: what follows what was typed
   $("segment").setCustomValidity("");

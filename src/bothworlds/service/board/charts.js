@@ -146,7 +146,7 @@ export class Chart {
 
   grid() {
     const group = svg("g", { class: "grid" });
-    const { values } = ticks(this.model.y, 4, false);
+    const { values } = ticks(this.model.y, 5, false);
     for (const value of values) {
       const y = this.yAt(value);
       const zero = this.model.zero && value === 0;
@@ -166,11 +166,11 @@ export class Chart {
     group.append(svg("line", { x1: MARGIN.left, x2: MARGIN.left + this.inner.width, y1: bottom, y2: bottom }));
     for (const value of values) {
       const x = this.xAt(value);
-      const end = MARGIN.left + this.inner.width;
-      const anchor = x > end - 22 ? "end" : "middle";
-      const text = svg("text", { x: anchor === "end" ? end : x, y: bottom + 17, "text-anchor": anchor });
+      group.append(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4 }));
+      if (x > MARGIN.left + this.inner.width - 18) continue; // no room for its text
+      const text = svg("text", { x, y: bottom + 17, "text-anchor": "middle" });
       text.textContent = format(value);
-      group.append(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4 }), text);
+      group.append(text);
     }
     return group;
   }

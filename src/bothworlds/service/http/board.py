@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from bothworlds.service.http.endpoints import Answer, Call, Endpoint
+from bothworlds.service.http.endpoints import Answer, Call, Endpoint, Query
 
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -19,6 +19,9 @@ FILES = {
 }
 
 
+CHOSEN = (Query("experiment", str, None, "What to show first."), Query("segment", str, None, "Of that."))
+
+
 def _served(path: str, name: str, media_type: str) -> Endpoint:
     content = files("bothworlds.service").joinpath("board", name).read_bytes()
     headers = [(b"content-security-policy", POLICY), (b"cross-origin-opener-policy", b"same-origin")]
@@ -28,7 +31,13 @@ def _served(path: str, name: str, media_type: str) -> Endpoint:
 
     handler.__doc__ = f"The board: {name}."
     return Endpoint(
-        method="GET", path=path, right=None, handler=handler, answers={200: str}, media_type=media_type
+        method="GET",
+        path=path,
+        right=None,
+        handler=handler,
+        answers={200: str},
+        query=CHOSEN if name == "index.html" else (),  # read by board.js, from the address
+        media_type=media_type,
     )
 
 
