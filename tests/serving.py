@@ -33,7 +33,7 @@ class Served:
         self.start()
 
     def start(self):
-        """Start it, and wait until it is ready."""
+        """Start it, and wait until it answers."""
         self.output = self.folder / f"output-{time.monotonic_ns()}"
         self.log = self.folder / "log"
         environment = os.environ | {
@@ -58,11 +58,11 @@ class Served:
         shown = re.search(r"Admin key, shown this once: (\S+)", self.output.read_text())
         if shown:
             self.key = shown[1]
-        self._wait_for(self._is_ready)
+        self._wait_for(self._answers)
 
-    def _is_ready(self):
+    def _answers(self):
         try:
-            with urllib.request.urlopen(f"{self.base}/readyz") as answer:
+            with urllib.request.urlopen(f"{self.base}/livez") as answer:
                 return answer.status == 200
         except OSError:
             return False

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from serving import Served
+
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch):
@@ -25,3 +27,14 @@ def fast_folder():
 @pytest.fixture(params=["sqlite"])
 def store_url(request, fast_folder):
     return f"sqlite:///{fast_folder / 'log.db'}"
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    """A service for all tests that do not stop it; each has experiments of its own."""
+    one = Served(tmp_path_factory.mktemp("served"))
+    yield one
+    assert one.stop() == 0
+    log = one.log.read_text()
+    assert '"stopped"' in log
+    assert "defect" not in log

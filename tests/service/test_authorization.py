@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from bothworlds.service.http.routes import ENDPOINTS
-from serving import Served
 
 NOBODY, DECIDER, VIEWER, EDITOR, ADMIN = "nobody", "decider", "viewer", "editor", "admin"
 DECIDES, READS, EDITS, RULES = {DECIDER, EDITOR, ADMIN}, {VIEWER, EDITOR, ADMIN}, {EDITOR, ADMIN}, {ADMIN}
@@ -51,13 +50,6 @@ MATRIX = {
     ("GET", "/board/board.css"): (EVERYBODY, None),
     ("GET", "/board/icon.svg"): (EVERYBODY, None),
 }
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    one = Served(tmp_path_factory.mktemp("served"))
-    yield one
-    one.stop()
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,15 @@ import io
 import itertools
 import os
 import random
+import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import uuid
+from pathlib import Path
 from typing import NamedTuple
 
 import httpx
@@ -24,7 +28,7 @@ from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 from serving import Served
 
-KILLS = int(os.environ.get("BOTHWORLDS_KILLS", "3"))  # `make torture` has more
+KILLS = int(os.environ.get("BOTHWORLDS_KILLS", "2"))  # `make torture` has more
 
 
 @pytest.fixture
@@ -201,6 +205,28 @@ def test_a_disk_without_room_refuses_and_recovers(folder):
         assert str(served.folder) not in refused.text
         assert client.get("/readyz").json()["detail"] == "storage-full"
         assert client.get("/v1/experiments").status_code == 200
+    assert served.stop() == 0
+
+
+@pytest.mark.skipif(
+    shutil.which("cc") is None or not sys.platform.startswith("linux"), reason="needs a C compiler and Linux"
+)
+def test_after_a_failed_fsync_the_process_ends(folder):
+    shim, fails = folder / "no_fsync.so", folder / "fails"
+    source = Path(__file__).parent / "no_fsync.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(shim), str(source)], check=True)
+    served = Served(folder, environment={"LD_PRELOAD": str(shim), "FSYNC_FAILS": str(fails)})
+    with served.client() as client:
+        client.post("/v1/experiments", json={"name": "e", "arms": ["a", "b"]}).raise_for_status()
+        kept = client.post("/v1/experiments/e/decisions", json={}).json()
+        fails.touch()
+        refused = client.post("/v1/experiments/e/decisions", json={})
+        assert (refused.status_code, refused.json()["type"]) == (503, "/problems/storage-failed")
+    assert served.process.wait(30) == 70
+    fails.unlink()
+    served.start()
+    with served.client() as client:
+        assert client.get(f"/v1/decisions/{kept['id']}").json()["arm"] == kept["arm"]
     assert served.stop() == 0
 
 

@@ -42,10 +42,10 @@ def _config(path: Path | None, database: str | None, **tables: Any) -> Config:
 
 def _url(path: Path | None, database: str | None) -> str:
     """The database of a command that makes none."""
-    from bothworlds.service.registry import path_of  # noqa: PLC0415
+    from bothworlds.service.registry import is_postgresql, path_of  # noqa: PLC0415
 
     url = _config(path, database).storage.url
-    if not url.startswith("postgresql") and not Path(path_of(url)).exists():
+    if not is_postgresql(url) and not Path(path_of(url)).exists():
         raise InvalidArgumentError("--database", url, "one that exists", fix="bothworlds serve makes one")
     return url
 
@@ -235,10 +235,10 @@ def restore(
     config: ConfigFile = None,
 ) -> None:
     """Make an SQLite database of a backup, where there is none."""
-    from bothworlds.service.registry import path_of  # noqa: PLC0415
+    from bothworlds.service.registry import is_postgresql, path_of  # noqa: PLC0415
 
     url = _config(config, database).storage.url
-    if not url.startswith("postgresql") and Path(path_of(url)).exists():
+    if not is_postgresql(url) and Path(path_of(url)).exists():
         fix = "move it away, or name another with --database"
         raise InvalidArgumentError("--database", url, "one that does not exist", got=url, fix=fix)
     source = _sqlite(f"sqlite:///{file}")
@@ -249,10 +249,10 @@ def restore(
 
 
 def _sqlite(url: str) -> Any:
-    from bothworlds.service.registry import path_of  # noqa: PLC0415
+    from bothworlds.service.registry import is_postgresql, path_of  # noqa: PLC0415
     from bothworlds.service.store.sqlite import SQLiteStore  # noqa: PLC0415
 
-    if url.startswith("postgresql"):
+    if is_postgresql(url):
         fix = "use pg_dump and pg_restore"
         raise InvalidArgumentError("--database", url, "an SQLite file", got="PostgreSQL", fix=fix)
     return SQLiteStore(path_of(url))

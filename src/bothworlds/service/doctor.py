@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from bothworlds import _jit
 from bothworlds._words import counted
 from bothworlds.service.config import Config
-from bothworlds.service.registry import Registry, path_of
+from bothworlds.service.registry import Registry, is_postgresql, path_of
 
 SYNCS = 20
 
@@ -38,7 +38,7 @@ def examine(config: Config) -> list[Finding]:
         That of the service.
     """
     url = config.storage.url
-    findings = _of_postgresql(url) if url.startswith("postgresql") else _of_sqlite(config)
+    findings = _of_postgresql(url) if is_postgresql(url) else _of_sqlite(config)
     registry = Registry(url)
     now = time.time()
     keys = [key for key in registry.known_keys() if key.revoked is None]

@@ -26,7 +26,7 @@ from bothworlds.service import ids, problems
 from bothworlds.service.settings import name_of
 from bothworlds.service.store import open_store
 from bothworlds.service.store.base import DecisionRow, EntryRow, ProjectRow, ReportRow
-from bothworlds.service.store.sqlite import BUSY, SETTINGS
+from bothworlds.service.store.sqlite import BUSY, SETTINGS, problem_of
 
 ROLES = ("decider", "viewer", "editor", "admin")
 PREFIX = "bw"
@@ -112,7 +112,7 @@ class Registry:
     def __init__(self, url: str) -> None:
         open_store(url).close()
         self.url = url
-        if url.startswith("postgresql"):
+        if is_postgresql(url):
             rest = url.partition("://")[2]
             self._engine = sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
         else:
@@ -150,6 +150,8 @@ class Registry:
         try:
             yield
         except DBAPIError as error:
+            if isinstance(error.orig, sqlite3.Error):
+                raise problem_of(error.orig, path_of(self.url)) from error
             raise problems.StorageUnavailable(f"{type(error.orig).__name__}: {error.orig}") from error
 
     # --- projects and keys ----------------------------------------------------------------------------
@@ -267,6 +269,11 @@ class Registry:
         with self.write() as db:
             erased: int = db.execute(here.values(unit=None, context=None)).rowcount
         return erased
+
+
+def is_postgresql(url: str) -> bool:
+    """Is the database a server, and no file?"""
+    return url.partition("://")[0] in ("postgresql", "postgres")
 
 
 def path_of(url: str) -> str:

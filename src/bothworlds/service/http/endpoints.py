@@ -110,6 +110,7 @@ class Path:
         self._service = service
         self._path = endpoints[0].path
         self._endpoints = {endpoint.method: endpoint for endpoint in endpoints}
+        self._timers: dict[str, Any] = {}
         self._decoders = {
             endpoint.method: msgspec.json.Decoder(endpoint.decoded or endpoint.body)
             for endpoint in endpoints
@@ -132,8 +133,10 @@ class Path:
             answer = refusal(error, service, request_id)
         await send_answer(send, answer, request_id)
         if endpoint is not None:
-            seconds = time.perf_counter() - began
-            service.metrics.request_seconds.labels(endpoint.method, endpoint.path).observe(seconds)
+            if endpoint.method not in self._timers:
+                timer = service.metrics.request_seconds.labels(endpoint.method, endpoint.path)
+                self._timers[endpoint.method] = timer
+            self._timers[endpoint.method].observe(time.perf_counter() - began)
         if logger.isEnabledFor(10) or answer.status >= 400:
             log_request(scope, answer, request_id, time.perf_counter() - began)
 
@@ -271,6 +274,8 @@ def refusal(error: Exception, service: Service, request_id: str) -> Answer:
         logger.error("defect", exc_info=error, extra={"request": request_id})
     elif isinstance(problem, problems.StorageProblem):
         logger.error(problem.slug, extra={"request": request_id, "error": problem.detail})
+        if isinstance(problem, problems.StorageFailed):
+            service.end(problem.detail)
     headers: list[tuple[bytes, bytes]] = []
     if problem.retry_after is not None:
         headers.append((b"retry-after", str(max(1, round(problem.retry_after))).encode()))

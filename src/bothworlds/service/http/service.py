@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -19,7 +18,7 @@ from bothworlds.service.http.metrics import Metrics
 from bothworlds.service.hub import Hub, Limits
 from bothworlds.service.logs import logger
 from bothworlds.service.messages import Read, Request
-from bothworlds.service.registry import Registry, path_of
+from bothworlds.service.registry import Registry, is_postgresql, path_of
 from bothworlds.service.replica import Replica
 from bothworlds.service.store import open_store
 from bothworlds.service.watch import Watch
@@ -150,7 +149,7 @@ class Service:
 
     def _look_at_disk(self) -> None:
         url = self.config.storage.url
-        if url.startswith("postgresql"):
+        if is_postgresql(url):
             return
         free = shutil.disk_usage(Path(path_of(url)).absolute().parent).free
         self.metrics.free_bytes.set(free)
@@ -164,9 +163,12 @@ class Service:
         """End the process if a write may be lost: what is on disk is known when the log is read again."""
         for name, hub in self._hubs.items():
             if hub.failure is not None:
-                logger.critical("ended", extra={"project": name, "error": repr(hub.failure)})
-                time.sleep(0.05)  # so that others read the answer
-                os._exit(EX_SOFTWARE)
+                self.end(f"{name}: {hub.failure!r}")
+
+    def end(self, why: str) -> None:
+        """End the process, when what is on its way to clients has been sent."""
+        logger.critical("ended", extra={"error": why})
+        asyncio.get_running_loop().call_later(0.05, os._exit, EX_SOFTWARE)
 
     def why_not_ready(self) -> str | None:
         """Why no requests should come here; None if they may."""

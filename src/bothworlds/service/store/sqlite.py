@@ -129,17 +129,7 @@ class SQLiteStore:
         except sqlite3.ProgrammingError as error:
             raise problems.Closed(f"{self.path} is closed: {error}") from error
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", None) or 0
-            name = getattr(error, "sqlite_errorname", None) or type(error).__name__
-            text = f"{self.path}: {error} ({name})"
-            if code == sqlite3.SQLITE_IOERR_FSYNC or code & 0xFF in (
-                sqlite3.SQLITE_CORRUPT,
-                sqlite3.SQLITE_NOTADB,
-            ):
-                raise problems.StorageFailed(text) from error
-            if code & 0xFF == sqlite3.SQLITE_FULL:
-                raise problems.StorageFull(text) from error
-            raise problems.StorageUnavailable(text) from error
+            raise problem_of(error, self.path) from error
 
     # --- reading --------------------------------------------------------------------------------------
 
@@ -327,3 +317,15 @@ class SQLiteStore:
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
+
+
+def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageProblem:
+    """What the service calls an error of SQLite."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    name = getattr(error, "sqlite_errorname", None) or type(error).__name__
+    text = f"{path}: {error} ({name})"
+    if code == sqlite3.SQLITE_IOERR_FSYNC or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return problems.StorageFailed(text)
+    if code & 0xFF == sqlite3.SQLITE_FULL:
+        return problems.StorageFull(text)
+    return problems.StorageUnavailable(text)

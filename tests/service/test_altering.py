@@ -1,0 +1,44 @@
+"""Settings that change are entries of the log: everybody meets them at the same place."""
+
+from __future__ import annotations
+
+import pytest
+
+from bothworlds.service import problems
+from bothworlds.service.hub import Hub
+from bothworlds.service.messages import Alter
+from bothworlds.service.settings import settings_of
+from bothworlds.service.store import open_store
+from bothworlds.service.verify import verify
+
+
+def test_altered_settings_reach_other_processes_and_survive(store_url):
+    one, other = Hub(open_store(store_url)), Hub(open_store(store_url))
+    one.create("e", settings_of(["a", "b"]))
+    one.report(one.decide("e").id, reward=1.0)
+    version = one.ask(Alter("e", 0, {"wait": 60.0, "archived": False}))
+    assert version == 2
+    assert other.decide("e").deadline is not None
+    with pytest.raises(problems.PreconditionFailed) as refused:
+        other.ask(Alter("e", 0, {"wait": 5.0}))
+    assert refused.value.fields == {"version": version}
+    with pytest.raises(problems.InvalidRequest):
+        other.ask(Alter("e", version, {"arms": ["c"]}))
+    with pytest.raises(problems.InvalidRequest):
+        other.ask(Alter("e", version, {"wait": None, "missing": 0.5}))
+    one.ask(Alter("e", version, {"archived": True}))
+    with pytest.raises(problems.ExperimentArchived):
+        other.decide("e")
+    assert other.experiments()["e"].wait == 60.0
+    one.close()
+    other.close()
+    again = Hub(open_store(store_url))
+    assert again.experiments()["e"].wait == 60.0
+    with pytest.raises(problems.ExperimentArchived):
+        again.decide("e")
+    again.close()
+    store = open_store(store_url)
+    verdict = verify(store)
+    store.close()
+    assert verdict.ok, verdict.differences
+    assert (verdict.decisions, verdict.entries) == (2, 4)  # the change that came too late is an entry, too
