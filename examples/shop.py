@@ -2,13 +2,13 @@
 
     python examples/shop.py [--port 8787] [--seconds 600] [--rate 30]
 
-It starts ``bothworlds serve`` on a database of its own, in a folder that is gone at the end, and sends visitors over
-HTTP: some thirty a second, who look, think and buy or leave. Three experiments run:
+It starts ``bothworlds serve`` on a database of its own, in a folder that is gone at the end, and sends
+visitors over HTTP: some thirty a second, who look, think and buy or leave. Three experiments run:
 
 - ``button``: four colors; which of them sells best changes every minute, and the drift light comes on.
 - ``price``: three prices, in four countries, each a segment with a taste of its own; a sale earns its price.
-- ``letter``: which letter to send. Readers answer after seconds or never, so that it waits 5 s and then counts nothing;
-  some answers come too late.
+- ``letter``: which letter to send. Readers answer after seconds or never, so that silence counts as nothing
+  after 5 s, and some answers come too late.
 """
 
 from __future__ import annotations

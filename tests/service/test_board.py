@@ -1,4 +1,4 @@
-"""The board in a real browser, on a real service: live, after a kill, with hostile names, on a phone, in the dark."""
+"""The board in a real browser, on a real service: live, after a kill, with hostile names, on a phone."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def figure(page, term):
 
 def wait_for_figure(page, term, value):
     page.wait_for_function(
-        """([term, value]) => [...document.querySelectorAll("#figures dt")].find((dt) => dt.textContent === term)
-             ?.nextSibling.firstChild.textContent === value""",
+        """([term, value]) => [...document.querySelectorAll("#figures dt")]
+             .find((dt) => dt.textContent === term)?.nextSibling.firstChild.textContent === value""",
         arg=[term, value],
     )
 
