@@ -251,12 +251,12 @@ async function choose(name, segment = null) {
       if (name !== state.name) return;
       state.segment = bandits[0]?.segment ?? "";
     }
+    const query = new URLSearchParams({ experiment: name, ...(state.segment ? { segment: state.segment } : {}) });
+    history.replaceState(null, "", `?${query}`);
+    $("segment").value = state.segment;
+    $("segment").setCustomValidity("");
     await refresh();
   });
-  const query = new URLSearchParams({ experiment: state.name, ...(state.segment ? { segment: state.segment } : {}) });
-  history.replaceState(null, "", `?${query}`);
-  $("segment").value = state.segment;
-  $("segment").setCustomValidity("");
   return null;
 }
 
