@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None and not REQUIRED, reason="chromium is not installed (apt-get install chromium)"
 )
 HOSTILE = "<img src=x onerror='window.hacked=1'>\"&amp;\u202e" + "W" * 150
+SHOWN = HOSTILE.replace("\u202e", "\ufffd")  # it would turn around what follows
 SEGMENTS = [f"s{i:03}" for i in range(60)]
 READY = "html[data-ready=yes]"
 
@@ -198,7 +199,9 @@ def test_hostile_names(show):
     page = ready(show())
     page.click(f"nav a >> nth={0}")
     page.wait_for_function("document.getElementById('name').textContent.startsWith('<img')")
-    assert HOSTILE in page.locator("#arms th.name").first.text_content()
+    assert page.text_content("#name") == f"{SHOWN} / {SHOWN}"
+    assert page.locator("#arms th.name").first.text_content() == SHOWN
+    assert "\u202e" not in page.locator("body").inner_text()
     page.hover("#means .chart", position={"x": 150, "y": 60})
     assert page.locator("#legend li").last.text_content() == "4 others"  # 11 arms, 7 with a color
     assert page.evaluate("window.hacked") is None
@@ -243,7 +246,7 @@ def test_accessible_and_narrow(served, show, scheme):
             name,
         )
         page.wait_for_function(
-            "(name) => document.getElementById('name').textContent.startsWith(name)", arg=name
+            "(name) => document.getElementById('name').textContent.startsWith(name.slice(0, 4))", arg=name
         )
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]

@@ -10,6 +10,9 @@ const BINS = 40; // bars
 const SILENCE = 10000; // milliseconds without a tick after which a connection is given up
 const MAX_POINTS = 1024;
 
+/* A name as it is shown: marks that turn the direction of what follows, and other controls, are made visible. */
+const legible = (name) => String(name).replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+
 const $ = (id) => document.getElementById(id);
 const charts = Object.fromEntries(["probabilities", "means", "pulls", "regret"].map((id) => [id, new Chart($(id))]));
 
@@ -181,7 +184,7 @@ function housekeep(moved) {
     if (state.name === null && state.experiments.size) await choose(state.experiments.keys().next().value);
   });
   if (state.name === null) return;
-  if (moved || !state.bandit) often("bandit", 2, state.bandit ? loadBandit : refresh);
+  if (moved || !state.bandit) often("bandit", 2, state.bandit ? loadBandit : () => choose(state.name));
   if (state.experiments.get(state.name)?.segments > 1) often("segments", 5, loadSegments);
 }
 
@@ -271,7 +274,7 @@ function showAlerts() {
   const texts = [];
   if (state.tick && !state.tick.ready) texts.push("The service is not ready: its storage is full, behind, or it is being stopped.");
   for (const one of state.experiments.values()) {
-    if (one.frozen) texts.push(`${one.name}: ${one.frozen === 1 ? "a bandit is" : `${one.frozen} bandits are`} frozen. Decisions go on from the last good state; outcomes are kept, and not learned.`);
+    if (one.frozen) texts.push(`${legible(one.name)}: ${one.frozen === 1 ? "a bandit is" : `${one.frozen} bandits are`} frozen. Decisions go on from the last good state; outcomes are kept, and not learned.`);
   }
   const shown = [...$("alerts").children].map((one) => one.textContent);
   if (shown.join("\n") !== texts.join("\n")) $("alerts").replaceChildren(...texts.map((text) => html("p", {}, text)));
@@ -292,7 +295,7 @@ function showExperiments() {
   showExperiments.said = said;
   const focused = document.activeElement?.dataset?.name;
   $("experiments").replaceChildren(...items.map(({ name, light, text, current }) => {
-    const link = html("a", { href: `?${new URLSearchParams({ experiment: name })}`, title: name }, html("b", {}, name));
+    const link = html("a", { href: `?${new URLSearchParams({ experiment: name })}`, title: legible(name) }, html("b", {}, legible(name)));
     const small = html("small", {}, text);
     small.dataset.light = light;
     link.append(small);
@@ -327,13 +330,13 @@ const curl = (path, body) => `curl ${location.origin}${path} \\\n  -H 'Authoriza
 
 function draw() {
   const experiment = state.experiments.get(state.name);
-  document.title = experiment ? `${experiment.name} · bothworlds` : "bothworlds";
+  document.title = experiment ? `${legible(experiment.name)} · bothworlds` : "bothworlds";
   if (!experiment) {
     return showEmpty("No experiments yet", "An experiment is a choice among arms that is made again and again. This makes one; it is shown here at once:",
       curl("/v1/experiments", { name: "button", arms: ["blue", "green"] }));
   }
   if (!state.bandit) {
-    return showEmpty(experiment.name, "No decisions yet. This makes one; it is shown here within seconds:", curl(pathOf(experiment.name, "decisions"), {}));
+    return showEmpty(legible(experiment.name), "No decisions yet. This makes one; it is shown here within seconds:", curl(pathOf(experiment.name, "decisions"), {}));
   }
   $("empty").hidden = true;
   $("experiment").hidden = false;
@@ -352,13 +355,13 @@ function draw() {
 
 function showTitle(experiment) {
   const bandit = state.bandit;
-  $("name").textContent = state.segment ? `${experiment.name} / ${state.segment}` : experiment.name;
+  $("name").textContent = legible(state.segment ? `${experiment.name} / ${state.segment}` : experiment.name);
   $("policy").textContent = kindOf(experiment.policy);
   if (bandit.frozen) setLight($("state"), "bad", "frozen");
   else if (experiment.archived) setLight($("state"), "", "archived");
   else setLight($("state"), "good", "running");
   $("drift").hidden = !bandit.drift;
-  if (bandit.drift?.raised) setLight($("drift"), "wait", `drift: the rewards of ${bandit.drift.arm} have moved`);
+  if (bandit.drift?.raised) setLight($("drift"), "wait", `drift: the rewards of ${legible(bandit.drift.arm)} have moved`);
   else setLight($("drift"), "good", "no drift seen");
   const now = Date.parse(state.tick?.at ?? 0) / 1000;
   const last = state.points.at(-1);
@@ -384,7 +387,7 @@ const ago = (seconds) => (seconds < 2 ? "now" : `${duration(Math.round(seconds))
 
 /* Arms with their colors; of many, those with most pulls have one, and the others share one. */
 function colored() {
-  const arms = state.bandit.arms.map((arm, index) => ({ ...arm, index, label: String(arm.arm) }));
+  const arms = state.bandit.arms.map((arm, index) => ({ ...arm, index, label: legible(arm.arm) }));
   const ranked = arms.length <= COLORS ? arms : [...arms].sort((a, b) => b.pulls - a.pulls).slice(0, COLORS - 1);
   const own = new Set(ranked.map((arm) => arm.index));
   let next = 0;
@@ -406,7 +409,7 @@ function showLegend(arms) {
   showLegend.said = said;
   const focused = document.activeElement?.dataset?.color;
   $("legend").replaceChildren(...shown.map(({ label, color }) => {
-    const button = html("button", { type: "button", className: color, title: "Highlight" }, html("i", { className: "swatch" }), label);
+    const button = html("button", { type: "button", className: color, title: "Highlight" }, html("i", { className: "swatch" }), html("span", {}, label));
     button.dataset.color = color;
     button.setAttribute("aria-pressed", String(state.highlight === color));
     button.addEventListener("click", () => {
@@ -429,7 +432,7 @@ function showArms(arms, experiment) {
     const band = { low: arm.low ?? null, mean: arm.mean ?? null, high: arm.high ?? null };
     const text = band.low === null ? number(band.mean) : `${number(band.mean)} [${number(band.low)}, ${number(band.high)}]`;
     return html("tr", { className: arm.status === "awake" ? "" : "asleep" },
-      html("th", { scope: "row", className: "name" }, html("i", { className: `swatch ${arm.color}` }), arm.label),
+      html("th", { scope: "row", className: "name" }, html("i", { className: `swatch ${arm.color}` }), html("span", { title: arm.label }, arm.label)),
       html("td", {}, shareGlyph(arm.probability, arm.color), percent(arm.probability)),
       html("td", { className: "number" }, count(arm.pulls)),
       html("td", { className: "number" }, count(arm.answers)),
@@ -440,7 +443,7 @@ function showArms(arms, experiment) {
 
 function showSegments({ bandits, after }) {
   $("segment-table").tBodies[0].replaceChildren(...bandits.map((one) => {
-    const link = html("a", { href: `?${new URLSearchParams({ experiment: state.name, segment: one.segment })}` }, one.segment || "(no segment)");
+    const link = html("a", { href: `?${new URLSearchParams({ experiment: state.name, segment: one.segment })}` }, legible(one.segment) || "(no segment)");
     link.addEventListener("click", (event) => {
       event.preventDefault();
       choose(state.name, one.segment).then(() => $("main").focus());
@@ -452,7 +455,7 @@ function showSegments({ bandits, after }) {
       html("td", { className: "number" }, count(one.decisions)),
       html("td", { className: "number" }, count(one.open)),
       html("td", { className: "number" }, count(one.late)),
-      html("td", {}, `${likely.arm}, ${percent(likely.probability)}`),
+      html("td", {}, `${legible(likely.arm)}, ${percent(likely.probability)}`),
       html("td", {}, one.drift?.raised ? "seen" : "none seen"),
       html("td", {}, one.frozen ? "frozen" : "running"));
   }));
