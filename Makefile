@@ -8,10 +8,10 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay evidence torture dist clean
+.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay evidence torture dist serve-demo clean
 
 help: ## show this list
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/pip.stamp:
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,13 @@ $(VENV)/kernels.stamp: $(VENV)/demo.stamp examples/quick.toml  # compiled once, 
 demo: $(VENV)/kernels.stamp ## nine policies in eight worlds: scorecard, tables and report in about a minute
 	@rm -rf build/quick
 	$(BIN)/bothworlds run examples/quick.toml --out build/quick
+
+$(VENV)/serve.stamp: $(SOURCES) | $(VENV)/pip.stamp
+	$(PIP) install --editable '.[service]' 'httpx>=0.28'
+	@touch $@
+
+serve-demo: $(VENV)/serve.stamp ## a decision service with a shop that drifts: watch it live on its board
+	$(BIN)/python examples/shop.py
 
 browser: # Debian's chromium for the tests of the report, by apt when root; without it they are skipped, which says so
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \

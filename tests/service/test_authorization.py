@@ -44,6 +44,11 @@ MATRIX = {
     ("GET", "/readyz"): (EVERYBODY, None),
     ("GET", "/metrics"): (READS, None),
     ("GET", "/openapi.json"): (EVERYBODY, None),
+    ("GET", "/board"): (EVERYBODY, None),
+    ("GET", "/board/board.js"): (EVERYBODY, None),
+    ("GET", "/board/charts.js"): (EVERYBODY, None),
+    ("GET", "/board/board.css"): (EVERYBODY, None),
+    ("GET", "/board/icon.svg"): (EVERYBODY, None),
 }
 
 

@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from bothworlds.service.http import (
     administration,
+    board,
     decisions,
     experiments,
     exporting,
@@ -289,4 +290,5 @@ ENDPOINTS = (
         media_type="text/plain",
     ),
     Endpoint(method="GET", path="/openapi.json", right=None, handler=openapi, answers={200: dict}),
+    *board.ENDPOINTS,
 )

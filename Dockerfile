@@ -1,0 +1,42 @@
+# The decision service: one process, not root, nothing written but /data.
+#
+#   docker build -t bothworlds .
+#   docker run --read-only --tmpfs /tmp --cap-drop ALL -p 127.0.0.1:8787:8787 -v bothworlds:/data bothworlds
+ARG PYTHON=3.13
+
+FROM python:${PYTHON}-slim AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /opt/bothworlds
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY src src
+ARG EXTRAS=fast,service
+RUN /opt/bothworlds/bin/pip install ".[${EXTRAS}]"
+# The kernels of the default policy are compiled here, and not when the first decision is asked for; a processor with
+# other features than the one that builds compiles its own, into /tmp.
+ENV BOTHWORLDS_CACHE_DIR=/opt/bothworlds/kernels
+RUN BOTHWORLDS_COMPILE=wait /opt/bothworlds/bin/python -c "\
+import bothworlds as bw; from bothworlds.service import watch; \
+bandit = bw.open('/tmp/warm.db', 'warm', arms=['a', 'b']); \
+bandit.update(bandit.pull(), reward=1.0); \
+bandit.close(); watch.compile_kernels()"
+
+FROM python:${PYTHON}-slim
+RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin bothworlds \
+ && install --directory --owner=bothworlds --group=bothworlds /data
+COPY --from=build /opt/bothworlds /opt/bothworlds
+ENV PATH=/opt/bothworlds/bin:$PATH \
+    PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
+    BOTHWORLDS_CACHE_DIR=/opt/bothworlds/kernels \
+    BOTHWORLDS_SERVER_HOST=0.0.0.0 \
+    BOTHWORLDS_STORAGE_URL=sqlite:////data/bothworlds.db \
+    BOTHWORLDS_STORAGE_EXPORTS=/data/exports
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8787
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
+  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8787/readyz', timeout=2)"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["bothworlds"]
+CMD ["serve"]
