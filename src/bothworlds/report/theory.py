@@ -34,8 +34,8 @@ def bounds(study: Study) -> pd.DataFrame | None:
     rows: list[dict[str, Any]] = []
     for cell in manifest["cells"]:
         world = manifest["environments"][cell["environment"]]
-        if world["kind"] in ("delayed", "feedback-graph"):
-            continue  # no theorem here is about feedback that comes late, or tells more
+        if world["kind"] == "delayed":
+            continue  # no theorem here is about feedback that comes late
         try:
             policy = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
             curve = bound_curve(
@@ -47,6 +47,7 @@ def bounds(study: Study) -> pd.DataFrame | None:
                 spread=cell["spread"],
                 horizon=cell["horizon"],
                 choose=world["settings"].get("choose", 1),
+                shows=world["settings"].get("shows"),
             )
         except BothworldsError:
             continue  # nothing is stated about this policy here

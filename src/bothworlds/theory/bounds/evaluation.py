@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, does_not_fit, require_policy
 from bothworlds.problem import Problem
-from bothworlds.theory.bounds import others, paper, sets  # noqa: F401 - they register what they state
+from bothworlds.theory.bounds import graphs, others, paper, sets  # noqa: F401 - they register what they state
 from bothworlds.theory.bounds.complexities import Complexity, complexity
 from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
@@ -164,6 +164,7 @@ def bound(
     corruption: float = 0.0,
     spread: float | None = None,
     choose: int = 1,
+    shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> Bounds:
     """Every regret bound stated for a policy, in named terms.
 
@@ -192,6 +193,8 @@ def bound(
     choose:
         m, where sets of m arms are chosen: regret is then to the best set.
         Gaps to the best arm are turned into those to the worst of the best m.
+    shows:
+        For each arm, the arms whose losses it shows, or ``"all"``.
 
     Returns
     -------
@@ -227,19 +230,19 @@ def bound(
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
-    setting = _setting(n_arms, horizon, gaps, corruption, spread, choose)
+    setting = _setting(n_arms, horizon, gaps, corruption, spread, choose, shows)
     if not setting.problem.asks <= policy.fits:
         raise does_not_fit(policy, setting.problem)
     return Bounds(policy, setting, tuple(_state(policy, setting)))
 
 
 def _setting(
-    n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any, spread: Any, choose: Any
+    n_arms: Any, horizon: Any, gaps: ArrayLike | None, corruption: Any, spread: Any, choose: Any, shows: Any
 ) -> Setting:
     n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     corruption = _check.number("corruption", corruption, at_least=0.0)
-    problem = Problem(choose=choose)
+    problem = Problem(choose=choose, shows=shows)
     problem.check(n_arms)
     if gaps is None:
         if corruption > 0.0 or spread:
@@ -250,7 +253,7 @@ def _setting(
                 got=f"None with corruption={corruption:g}, spread={spread}",
                 fix="give gaps, or leave them out",
             )
-        return Setting(n_arms, float(horizon), float(horizon), choose=problem.choose)
+        return Setting(n_arms, float(horizon), float(horizon), choose=problem.choose, shows=problem.shows)
     measures: Complexity = complexity(_to_the_set(gaps, problem.choose))
     if measures.n_arms != n_arms:
         raise InvalidArgumentError(
@@ -259,7 +262,16 @@ def _setting(
     if spread is None:
         spread = 0.0 if measures.n_optimal == 1 else corruption
     spread = _check.number("spread", spread, at_least=0.0)
-    return Setting(n_arms, float(horizon), float(horizon), measures, corruption, spread, problem.choose)
+    return Setting(
+        n_arms,
+        float(horizon),
+        float(horizon),
+        measures,
+        corruption,
+        spread,
+        problem.choose,
+        problem.shows,
+    )
 
 
 def _to_the_set(gaps: ArrayLike, choose: int) -> ArrayLike:
@@ -303,6 +315,7 @@ def bound_curve(
     spread: float | None = None,
     horizon: int | None = None,
     choose: int = 1,
+    shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> list[dict[str, Any]]:
     """The bounds of a policy along its rounds, for drawing over measured regret.
 
@@ -311,7 +324,7 @@ def bound_curve(
 
     Parameters
     ----------
-    policy, n_arms, gaps, corruption, spread, choose:
+    policy, n_arms, gaps, corruption, spread, choose, shows:
         As for :func:`bound`.
     rounds:
         The rounds at which to evaluate; those before round K are left out.
@@ -338,7 +351,8 @@ def bound_curve(
     if not marks:
         raise InvalidArgumentError("rounds", rounds, "at least one round", got="none")
     last = max(marks) if horizon is None else horizon
-    setting: dict[str, Any] = {"gaps": gaps, "corruption": corruption, "spread": spread, "choose": choose}
+    setting: dict[str, Any] = {"gaps": gaps, "corruption": corruption, "spread": spread}
+    setting |= {"choose": choose, "shows": shows}
     whole = bound(policy, n_arms=n_arms, horizon=last, **setting)
     if max(marks) > last:
         raise InvalidArgumentError("horizon", last, f"at least the last round, {max(marks)}")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.rates import log_horizon
-from bothworlds.problem import Problem
+from bothworlds.problem import Problem, Shows
 from bothworlds.theory.bounds.complexities import Complexity
 
 Cause = Literal["main", "corruption", "spread", "additive"]
@@ -30,6 +30,8 @@ class Setting:
         C and D of the self-bounding condition.
     choose:
         m, how many arms are chosen in a round.
+    shows:
+        What the arms show.
     """
 
     n_arms: int
@@ -39,11 +41,12 @@ class Setting:
     corruption: float = 0.0
     spread: float = 0.0
     choose: int = 1
+    shows: Shows = None
 
     @property
     def problem(self) -> Problem:
-        """The problem: sets of so many arms."""
-        return Problem(choose=self.choose)
+        """What is chosen and what is shown."""
+        return Problem(choose=self.choose, shows=self.shows)
 
     @property
     def log_t(self) -> float:
