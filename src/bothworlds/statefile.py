@@ -52,9 +52,8 @@ def unpack(like: Any, data: Any, name: str = "state", *, version: int = VERSION)
 
 def copy_state(state: Any) -> Any:
     """An independent copy of a state."""
-    if isinstance(state, np.ndarray):
-        return state.copy()
-    return type(state)(*(copy_state(value) for value in state))
+    parts = [part.copy() if type(part) is np.ndarray else copy_state(part) for part in state]
+    return type(state)(*parts)
 
 
 def check_header(data: Any) -> None:

@@ -50,19 +50,25 @@ def wake(resting: Resting) -> dict[str, Any]:
 
 
 def _take_apart(state: Any, arrays: list[Any]) -> Any:
-    if isinstance(state, np.ndarray):
-        arrays.append(state.data)
-        return state.size
-    return type(state), tuple([_take_apart(part, arrays) for part in state])
+    forms = []
+    for part in state:
+        if type(part) is np.ndarray:
+            arrays.append(part.data)
+            forms.append(part.size)
+        else:
+            forms.append(_take_apart(part, arrays))
+    return type(state), tuple(forms)
 
 
 def _put_together(form: Any, numbers: bytearray, begin: int) -> tuple[Any, int]:
     """A part of the state, whose numbers begin there, and where they end."""
-    if isinstance(form, int):
-        return np.frombuffer(numbers, np.float64, form, begin), begin + 8 * form
     kind, forms = form
     parts = []
     for inner in forms:
-        part, begin = _put_together(inner, numbers, begin)
-        parts.append(part)
+        if type(inner) is int:
+            parts.append(np.frombuffer(numbers, np.float64, inner, begin))
+            begin += 8 * inner
+        else:
+            part, begin = _put_together(inner, numbers, begin)
+            parts.append(part)
     return kind(*parts), begin
