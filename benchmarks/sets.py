@@ -56,13 +56,13 @@ def regret(m: int, names: list[str], *, horizon: int, replications: int, seed: i
         print(f"| `{policy}` | {' | '.join(cells)} |")
 
 
-def speed(d: int, m: int, *, rounds: int, slow_rounds: int) -> None:
+def speed(d: int, m: int, *, rounds: int) -> None:
     """Microseconds of a processor a round, of simulations and of NumPy; the best of three."""
     horizon = 100_000
     means = np.full(d, 0.5625)
     means[:m] = 0.4375
     world = E.SemiBandit(E.Bernoulli(means=means.tolist()), choose=m)
-    print(f"\nd = {d}, m = {m}: microseconds a round, from the start, {slow_rounds} rounds")
+    print(f"\nd = {d}, m = {m}: microseconds a round, from the start, {rounds:,} rounds")
     for policy, peer in (
         (bw.HybridINF(), lambda: NumpyHybrid(d, m, 1)),
         (bw.LBINFV(), lambda: NumpyLBINFV(d, m, 1, horizon)),
@@ -70,7 +70,7 @@ def speed(d: int, m: int, *, rounds: int, slow_rounds: int) -> None:
         times, slow_times = [], []
         for _ in range(3):
             times.append(compiled_time(policy, world, rounds, horizon))
-            slow_times.append(numpy_time(peer(), means, slow_rounds))
+            slow_times.append(numpy_time(peer(), means, rounds))
         fast, slow = min(times), min(slow_times)
         print(f"{policy!r}: {1e6 * fast:.1f}, NumPy {1e6 * slow:.0f}: {slow / fast:.0f} times")
 
@@ -102,10 +102,10 @@ if __name__ == "__main__":
     options = parser.parse_args()
     how = {"replications": options.replications, "seed": options.seed}
     if options.speed:
-        speed(100, 10, rounds=2000, slow_rounds=2000)
+        speed(100, 10, rounds=10_000)
     elif options.long:
         regret(3, ["constrained"], horizon=100_000, **how)
     else:
         regret(3, ["stochastic", "constrained", "500 flipped"], horizon=10_000, **how)
         regret(6, ["stochastic"], horizon=10_000, **how)
-        speed(100, 10, rounds=2000, slow_rounds=2000)
+        speed(100, 10, rounds=10_000)

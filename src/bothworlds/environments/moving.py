@@ -19,6 +19,7 @@ from bothworlds.environments.base import (
     keep_totals,
     least,
     loss_of,
+    total_of,
 )
 
 REGRET = "regret to the best fixed arm, both by their mean losses"
@@ -50,6 +51,7 @@ def draws_from_its_means(kind: type) -> None:
     if "dynamic" in kind._fields:  # type: ignore[attr-defined]
         cost_of.register(kind)(_cost)
         benchmark.register(kind)(_benchmark)
+        total_of.register(kind)(_total)
 
 
 def _bernoulli(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> float:
@@ -66,3 +68,10 @@ def _cost(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tu
 def _benchmark(env: Any, world: Totals, t: int) -> tuple[float, float]:
     best = 0.0 if env.dynamic else least(world.cumulative)
     return best, best
+
+
+def _total(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
+    total = float(world.cumulative[arm])
+    if env.dynamic:  # sets are only chosen where the best arm stays the best, as in Seasonal
+        total -= least(world.cumulative)
+    return total, total

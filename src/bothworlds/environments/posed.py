@@ -72,8 +72,8 @@ class SemiBandit(Posed, name="semi-bandit"):
     >>> E = bw.environments
     >>> world = E.SemiBandit(E.Bernoulli(n_arms=8, gap=0.125, optimal=3), choose=3)
     >>> run = bw.simulate([bw.Uniform()], world, horizon=10_000, replications=4, seed=1)
-    >>> print(run.regret[..., -1].round(-2))
-    [[2300. 2300. 2300. 2300.]]
+    >>> bool(abs(run.regret[..., -1] / 2344 - 1.0).max() < 0.02)
+    True
     """
 
     _: KW_ONLY
@@ -113,7 +113,7 @@ class FeedbackGraph(Posed, name="feedback-graph"):
     >>> import bothworlds as bw
     >>> E = bw.environments
     >>> E.FeedbackGraph(E.Bernoulli(n_arms=3, gap=0.2), shows=[[0, 1], [1], [0, 1, 2]]).problem
-    Problem(shows=((0, 1), (1,), (0, 1, 2)))
+    Problem(shows=[[0, 1], [1], [0, 1, 2]])
     """
 
     _: KW_ONLY

@@ -119,8 +119,6 @@ def solve(
     array([0.6132, 0.3167, 0.0701])
     >>> s.residual < 1e-12 and abs(s.sum_error) < 1e-12
     True
-    >>> bw.solve([0.0, 1.0, 5.0], 1.0, bw.regularizers.ComplementTsallis(2.0), total=2.0).p.round(3)
-    array([0.94 , 0.88 , 0.18 ])
     """
     loss_array = _check.vector("losses", losses)
     n_arms = loss_array.size

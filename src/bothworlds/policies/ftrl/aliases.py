@@ -431,7 +431,7 @@ class HybridINF(Alias, name="hybrid-inf"):
     ('ale', 'cod')
     >>> bandit.update(pull, rewards=[1.0, 0.0])
     >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
-    {'ale': 0.628, 'bun': 0.628, 'cod': 0.116, 'dip': 0.628}
+    {'ale': 0.653, 'bun': 0.653, 'cod': 0.042, 'dip': 0.653}
 
     References
     ----------

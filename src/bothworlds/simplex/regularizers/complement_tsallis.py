@@ -38,7 +38,7 @@ class ComplementTsallis(Regularizer, name="complement-tsallis"):
     >>> import bothworlds as bw
     >>> s = bw.solve([0.0, 1.0, 5.0], 1.0, bw.regularizers.ComplementTsallis(2.0), total=2.0)
     >>> s.p.round(4)
-    array([0.9398, 0.8801, 0.1801])
+    array([0.9027, 0.8425, 0.2548])
 
     References
     ----------
