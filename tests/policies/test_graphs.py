@@ -12,6 +12,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.experiments.spec import parse
 from bothworlds.policies.base import init, read_distribution
 from bothworlds.policies.graphs.graph import clique_cover
 from bothworlds.policies.several import new_round, pull_several, shown_by, update_several
@@ -330,3 +331,21 @@ def test_compiled_and_python_have_the_same_bits():
         ]
         player.play(policy_draws[t, 0], np.array(losses))
     assert run.probabilities[0, 0, -1].tolist() == player.p.tolist()
+
+
+def test_an_experiment_file():
+    """Worlds of a study may be graphs."""
+    experiment = parse(
+        """
+        horizon = 100
+        replications = 2
+        [[policy]]
+        kind = "matched-tsallis"
+        [[environment]]
+        kind = "feedback-graph"
+        shows = [[0, 1], [0, 1], [2]]
+        base = { kind = "bernoulli", n_arms = 3, gap = 0.2 }
+        """
+    )
+    (world,) = experiment.environments
+    assert world.build().problem == bw.Problem(shows=[[0, 1], [0, 1], [2]])
