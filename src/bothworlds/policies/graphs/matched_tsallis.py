@@ -183,7 +183,7 @@ def set_rates(params: MatchedTsallisParameters, state: GraphState) -> float:
     rate = state.scalars[TUNING] * ratio
     for i in range(state.rates.size):
         state.rates[i] = rate
-    return params.fixed_rate / ratio / rate
+    return float(params.fixed_rate / ratio / rate)
 
 
 @init.register(MatchedTsallisParameters)
