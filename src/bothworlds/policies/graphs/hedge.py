@@ -68,7 +68,7 @@ class Hedge(Policy, name="hedge"):
     >>> bandit = bw.Bandit(["rain", "sun"], bw.Hedge(), shows="all", seed=7)
     >>> bandit.update(bandit.pull(), losses={"rain": 1.0, "sun": 0.0})
     >>> {arm: round(p, 3) for arm, p in bandit.probabilities.items()}
-    {'rain': 0.235, 'sun': 0.765}
+    {'rain': 0.236, 'sun': 0.764}
 
     References
     ----------
