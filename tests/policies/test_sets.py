@@ -277,7 +277,7 @@ def test_bad_eta(eta):
 
 def test_replay_gives_what_the_bandit_had(monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-    monkeypatch.setattr(replay_module, "_replay_sets", replay_module._replay_sets.py_func)
+    monkeypatch.setattr(replay_module, "_replay_rounds", replay_module._replay_rounds.py_func)
     bandit = bw.Bandit(6, bw.LBINFV(), choose=2, horizon=200, seed=5)
     arms, losses, p = [], [], []
     for t in range(20):

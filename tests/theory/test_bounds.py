@@ -52,6 +52,9 @@ OTHERS = [
     bw.LBINFV(),
     bw.HybridINF(),
     bw.CombUCB1(),
+    bw.MatchedTsallis(),
+    bw.Hedge(),
+    bw.AdaHedge(),
 ]
 
 
@@ -359,7 +362,7 @@ def test_curves():
         ),
         (
             {"policy": LIGHT},
-            r"one that a theorem covers, got .*constants='paper' .*policies with a bound: Avner",
+            r"one that a theorem covers, got .*constants='paper' .*policies with a bound: AdaHedge, Avner",
         ),
         ({"policy": HYBRID}, r"one that a theorem covers, got FTRL\(Hybrid"),
         ({"policy": bw.BroadOMD(anytime=True)}, r"one that a theorem covers, .*eta ≤ 1/162"),

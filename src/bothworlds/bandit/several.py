@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,7 @@ from bothworlds.bandit.feedback import WORDS, Range
 from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.bandit.pull import Label, PullOfSeveral, label_of
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.base import read_distribution
+from bothworlds.policies.base import read_distribution, weighs
 from bothworlds.policies.several import Round, Shown, new_round, pull_several, shown_by, update_several
 from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED
@@ -125,10 +124,13 @@ def draw(bandit: Playing, room: Room) -> Draw:
     """Draw a round, whose uniforms are there."""
     drawn = room.drawn
     count = bandit._act(bandit._params, bandit._state, bandit._own, len(bandit._open), room.shown, drawn)
-    if any(map(math.isnan, drawn.probabilities.tolist())):  # dear to compute, and not needed to learn
+    if not weighs(bandit._params):  # dear to compute, and not needed to learn
         p = bandit._policy_distribution()
         drawn.probabilities[:] = [p[arm] for arm in drawn.played]
-        drawn.weights[:count] = [p[arm] for arm in drawn.shown[:count]]
+        seen = np.zeros(len(p))
+        for arm, others in enumerate(bandit._problem.neighbors(len(p))):
+            seen[list(others)] += p[arm]
+        drawn.weights[:count] = np.minimum(seen, 1.0)[drawn.shown[:count]]
     played, probabilities, shown, weights, memos, _ = (tuple(column.tolist()) for column in drawn)
     return Draw(played, probabilities, shown[:count], weights[:count], memos[:count])
 

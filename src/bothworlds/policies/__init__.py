@@ -34,6 +34,9 @@ from bothworlds.policies.ftrl.aliases import TsallisINF as TsallisINF
 from bothworlds.policies.ftrl.aliases import TsallisINFOracle as TsallisINFOracle
 from bothworlds.policies.ftrl.ftrl import FTRL as FTRL
 from bothworlds.policies.glr_kl_ucb import GLRKLUCB as GLRKLUCB
+from bothworlds.policies.graphs.hedge import AdaHedge as AdaHedge
+from bothworlds.policies.graphs.hedge import Hedge as Hedge
+from bothworlds.policies.graphs.matched_tsallis import MatchedTsallis as MatchedTsallis
 from bothworlds.policies.insured_sampler import InsuredSampler as InsuredSampler
 from bothworlds.policies.kl_ucb import KLUCB as KLUCB
 from bothworlds.policies.python_policy import PythonPolicy as PythonPolicy
@@ -67,6 +70,8 @@ def usual(problem: Problem, horizon: int | None) -> Policy:
         return HybridINF() if horizon is None else LBINFV()
     if problem.switching_cost > 0.0:
         return TsallisSwitch(problem.switching_cost)
+    if problem.shows is not None:
+        return AdaHedge() if problem.shows == "all" else MatchedTsallis()
     raise does_not_fit(None, problem)
 
 

@@ -37,10 +37,16 @@ def index(params: Any, mean: float, count: float, log_round: float) -> float:
     raise NotImplementedError("an index policy must register index")
 
 
+@generic(inline=True)
+def round_to_come(params: Any, state: Any) -> float:
+    """t; by default each round has shown one loss."""
+    return sum_of(state.counts) + 1.0
+
+
 @kernel
-def smallest_index(params: Any, state: IndexState, awake: FloatArray) -> int:
+def smallest_index(params: Any, state: Any, awake: FloatArray) -> int:
     """The first unseen arm, else the first with the smallest index, of those awake."""
-    log_round = math.log(sum_of(state.counts) + 1.0)
+    log_round = math.log(round_to_come(params, state))
     best = 0
     smallest = math.inf
     for i in range(params.n_arms):
@@ -71,7 +77,8 @@ def _weighs(params: Any) -> bool:
     return False
 
 
-def _learn(params: Any, state: IndexState, arm: int, loss: float, weight: float, memo: float) -> None:
+def learn_mean(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
+    """Count the loss, and add it up."""
     state.counts[arm] += 1.0
     state.sums[arm] += loss
 
@@ -103,6 +110,6 @@ def register_index_policy(kind: type) -> None:
     """Give parameters of this type, which must have ``n_arms``, all kernels but :func:`index`."""
     plays_its_choice(kind)
     init.register(kind)(_init)
-    learn.register(kind)(_learn)
+    learn.register(kind)(learn_mean)
     step.register(kind)(_step)
     restrict.register(kind)(_restrict)

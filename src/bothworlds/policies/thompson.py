@@ -21,8 +21,9 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.beta import probability_of_smallest
+from bothworlds.policies.graphs.graph import require_loops
 from bothworlds.policies.several import act_several
-from bothworlds.problem import SETS, Problem
+from bothworlds.problem import GRAPHS, SETS, Problem
 from bothworlds.rng import expand
 from bothworlds.variates import sample_beta
 
@@ -65,7 +66,8 @@ class Thompson(Policy, name="thompson"):
     Beta(1 + ones, 1 + zeros). A fractional loss ℓ counts as 1 with probability ℓ, else as 0, which keeps
     its mean. On iid losses the regret is asymptotically optimal for Bernoulli losses, and low in practice;
     an adversary makes it linear. It plays sets too, the m smallest draws (MP-TS, multiple plays), which is
-    asymptotically optimal likewise.
+    asymptotically optimal likewise; and it learns from all that a feedback graph shows (TS-N), if each arm
+    shows itself.
 
     A draw says which arm, not how probable it was: the distribution, P(arm i has the smallest draw), is
     integrated when somebody asks, as ``Bandit.pull`` does. It is accurate to 1e-6. The rounding takes its
@@ -87,11 +89,13 @@ class Thompson(Policy, name="thompson"):
     rounding).
     J. Komiyama, J. Honda, H. Nakagawa: Optimal Regret Analysis of Thompson Sampling in Stochastic Multi-armed
     Bandit Problem with Multiple Plays. ICML 2015 (sets).
+    A. Tossou, C. Dimitrakakis, D. Dubhashi: Thompson Sampling for Stochastic Bandits with Graph Feedback.
+    AAAI 2017 (graphs).
     """
 
     explicit: ClassVar[bool] = False
     fixed_arms: ClassVar[str | None] = None
-    fits: ClassVar[frozenset[str]] = frozenset({SETS})
+    fits: ClassVar[frozenset[str]] = frozenset({SETS, GRAPHS})
 
     def parameters(self, n_arms: int, horizon: int | None) -> ThompsonParameters:
         """K; the horizon plays no part."""
@@ -99,6 +103,7 @@ class Thompson(Policy, name="thompson"):
 
     def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> ThompsonSetParameters:
         """K and m."""
+        require_loops(problem, n_arms)
         return ThompsonSetParameters(n_arms, problem.choose)
 
 

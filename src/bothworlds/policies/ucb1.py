@@ -6,9 +6,22 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from bothworlds import _check
-from bothworlds.policies.base import Policy
-from bothworlds.policies.index import index, register_index_policy
+from bothworlds._jit import FloatArray
+from bothworlds.policies.base import Policy, init, learn, step
+from bothworlds.policies.graphs.graph import require_loops
+from bothworlds.policies.index import (
+    index,
+    learn_mean,
+    plays_its_choice,
+    register_index_policy,
+    round_to_come,
+    smallest_index,
+)
+from bothworlds.problem import GRAPHS, Problem
+from bothworlds.simplex.kernel import CONVERGED
 
 
 class UCB1Parameters(NamedTuple):
@@ -18,12 +31,29 @@ class UCB1Parameters(NamedTuple):
     n_arms: int
 
 
+class UCBNParameters(NamedTuple):
+    """The same, where a round may show several losses."""
+
+    alpha: float
+    n_arms: int
+
+
+class UCBNState(NamedTuple):
+    """Number and sum of the losses seen of every arm, the arm of the round to come, and t."""
+
+    counts: FloatArray
+    sums: FloatArray
+    chosen: FloatArray
+    round: FloatArray
+
+
 @dataclass(frozen=True, repr=False)
 class UCB1(Policy, name="ucb1"):
     """UCB1: after each arm once, the arm with the smallest  mean loss − √(α·log t/n_i).
 
     Deterministic: its distribution puts all mass on one arm. Regret O(Σ log T/Δ_i) on iid losses; an
-    adversary, even a stochastically constrained one, makes it linear.
+    adversary, even a stochastically constrained one, makes it linear. It learns from all that a feedback
+    graph shows (UCB-N), if each arm shows itself: n_i is how often arm i was seen, and t counts rounds.
 
     Parameters
     ----------
@@ -41,10 +71,13 @@ class UCB1(Policy, name="ucb1"):
     References
     ----------
     P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time Analysis of the Multiarmed Bandit Problem. 2002.
+    S. Caron, B. Kveton, M. Lelarge, S. Bhagat: Leveraging Side Observations in Stochastic Bandits. UAI 2012
+    (UCB-N).
     """
 
     explicit: ClassVar[bool] = False
     fixed_arms: ClassVar[str | None] = None
+    fits: ClassVar[frozenset[str]] = frozenset({GRAPHS})
 
     alpha: float = 2.0
 
@@ -55,10 +88,40 @@ class UCB1(Policy, name="ucb1"):
         """α and K; the horizon plays no part."""
         return UCB1Parameters(self.alpha, n_arms)
 
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> UCBNParameters:
+        """The same for a graph."""
+        require_loops(problem, n_arms)
+        return UCBNParameters(self.alpha, n_arms)
+
 
 register_index_policy(UCB1Parameters)
 
 
 @index.register(UCB1Parameters)
+@index.register(UCBNParameters)
 def _(params: UCB1Parameters, mean: float, count: float, log_round: float) -> float:
     return mean - math.sqrt(params.alpha * log_round / count)
+
+
+# --- graphs -------------------------------------------------------------------------------------------------
+
+plays_its_choice(UCBNParameters)
+learn.register(UCBNParameters)(learn_mean)
+
+
+@init.register(UCBNParameters)
+def _(params: UCBNParameters) -> UCBNState:
+    n = params.n_arms
+    return UCBNState(np.zeros(n), np.zeros(n), np.zeros(1), np.ones(1))
+
+
+@round_to_come.register(UCBNParameters, inline=True)
+def _(params: UCBNParameters, state: UCBNState) -> float:
+    return float(state.round[0])
+
+
+@step.register(UCBNParameters)
+def _(params: UCBNParameters, state: UCBNState) -> int:
+    state.round[0] += 1.0
+    state.chosen[0] = smallest_index(params, state, state.chosen[:0])
+    return CONVERGED

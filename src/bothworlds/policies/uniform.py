@@ -10,7 +10,7 @@ import numpy as np
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, grow, init, learn
 from bothworlds.policies.systematic import draws_sets_from_its_p
-from bothworlds.problem import SETS, Problem
+from bothworlds.problem import GRAPHS, SETS, Problem
 
 
 class UniformParameters(NamedTuple):
@@ -38,7 +38,7 @@ class Uniform(Policy, name="uniform"):
     """
 
     fixed_arms: ClassVar[str | None] = None
-    fits: ClassVar[frozenset[str]] = frozenset({SETS})
+    fits: ClassVar[frozenset[str]] = frozenset({SETS, GRAPHS})
 
     def parameters(self, n_arms: int, horizon: int | None) -> UniformParameters:
         """K; the horizon plays no part."""

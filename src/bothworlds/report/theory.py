@@ -44,8 +44,8 @@ def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame 
         world, known = manifest["environments"][cell["environment"]], means[cell["environment"]]
         if wanted is not None and cell["cell"] not in wanted:
             continue
-        if world["kind"] in ("delayed", "switching-cost", "feedback-graph"):
-            continue  # hardly a theorem here is about feedback that comes late or tells more, or switches
+        if world["kind"] in ("delayed", "switching-cost"):
+            continue  # hardly a theorem here is about feedback that comes late, or about switches
         try:
             policy = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
             curve = bound_curve(
@@ -58,6 +58,7 @@ def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame 
                 spread=cell["spread"],
                 horizon=cell["horizon"],
                 choose=world["settings"].get("choose", 1),
+                shows=world["settings"].get("shows"),
             )
         except BothworldsError:
             continue  # nothing is stated about this policy here

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check, rng
 from bothworlds._jit import FloatArray, IntArray, advise_numba, entry
+from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import (
     Policy,
@@ -65,10 +67,11 @@ def _replay(
 
 
 @entry
-def _replay_sets(
+def _replay_rounds(
     params: Any,
     state: Any,
-    arms: IntArray,
+    ends: IntArray,
+    shown: IntArray,
     losses: FloatArray,
     uniforms: FloatArray,
     out_p: FloatArray,
@@ -76,19 +79,20 @@ def _replay_sets(
     out_estimates: FloatArray,
     weights: FloatArray,
 ) -> tuple[int, int]:
-    n, m = arms.shape
+    # round t shows number ends[t] to ends[t+1] of ``shown``
+    n = ends.size - 1
     for t in range(n):
         before_draw(params, state, 0, uniforms[t, :0])  # all arms are awake
         distribution(params, state, out_p[t])
         inspect(params, state, out_rates[t], out_estimates[t])
-        for j in range(m):
-            weights[j] = weight_of(params, state, arms[t, j]) if weighs(params) else 1.0
-            if not weights[j] >= 1e-300:  # 1/weight must stay finite
+        for k in range(ends[t], ends[t + 1]):
+            weights[k] = weight_of(params, state, shown[k]) if weighs(params) else 1.0
+            if not weights[k] >= 1e-300:  # 1/weight must stay finite
                 return _IMPOSSIBLE, t
-        for j in range(m):
-            memo = memo_of(params, state, arms[t, j], uniforms[t])
-            learn(params, state, arms[t, j], losses[t, j], weights[j], memo)
-        if step(params, state) == FAILED:
+        for k in range(ends[t], ends[t + 1]):
+            memo = memo_of(params, state, shown[k], uniforms[t])
+            learn(params, state, shown[k], losses[k], weights[k], memo)
+        if ends[t] < ends[t + 1] and step(params, state) == FAILED:
             return _UNSOLVED, t
     distribution(params, state, out_p[n])
     inspect(params, state, out_rates[n], out_estimates[n])
@@ -100,10 +104,11 @@ def replay(
     *,
     n_arms: int,
     arms: ArrayLike,
-    losses: ArrayLike,
+    losses: ArrayLike | Sequence[ArrayLike],
     horizon: int | None = None,
     seed: int = 0,
     choose: int = 1,
+    shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> Trace:
     """Run a policy along a forced history and record what it would have done.
 
@@ -127,6 +132,9 @@ def replay(
         :class:`EliminationRace` has layers): that of the bandit whose history it is.
     choose:
         m, where sets of m arms were chosen: then ``arms`` and ``losses`` have a row of m for each round.
+    shows:
+        For each arm, the arms that it shows (``"all"``: always all). Then ``arms`` are those played, and
+        ``losses`` has a row for each round: the losses of those shown, in the order of their numbers.
 
     Returns
     -------
@@ -144,15 +152,18 @@ def replay(
            [0.136, 0.679, 0.186]])
     """
     policy = require_policy(policy)
-    problem = Problem(choose=choose)
+    problem = Problem(choose=choose, shows=shows)  # type: ignore[arg-type]  # as users give it
     params = policy.resolve(n_arms, horizon, problem)
-    if problem.several:
+    if choose > 1:
         arms, losses = _rows("arms", arms, choose), _rows("losses", losses, choose)
     arm_array = _check.indices("arms", arms, below=n_arms)
-    loss_array = _check.vector(
-        "losses", losses, size=arm_array.size, at_least=0.0, at_most=1.0, fix="rescale losses to [0, 1]"
-    )
     n = arm_array.size // problem.choose
+    shown, ends = arm_array, np.arange(n + 1, dtype=np.int64) * problem.choose
+    if problem.shows is not None:
+        shown, ends, losses = _shown(problem, n_arms, arm_array, losses)
+    loss_array = _check.vector(
+        "losses", losses, size=shown.size, at_least=0.0, at_most=1.0, fix="rescale losses to [0, 1]"
+    )
     if n * n_arms >= LONG:
         advise_numba()
     if horizon is not None and n > horizon:
@@ -161,9 +172,12 @@ def replay(
     uniforms = rng.stream(seed).random((n, policy.draws))
     state = init(params)
     if problem.several:
-        arm_array, loss_array = _sets(arm_array, choose), loss_array.reshape(n, choose)
-        room = np.empty(choose)
-        outcome, t = _replay_sets(params, state, arm_array, loss_array, uniforms, p, rates, estimates, room)
+        room = np.empty(shown.size)
+        arm_array = arm_array if choose == 1 else _sets(arm_array, choose)
+        outcome, t = _replay_rounds(
+            params, state, ends, shown, loss_array, uniforms, p, rates, estimates, room
+        )
+        loss_array = loss_array if choose == 1 else loss_array.reshape(n, choose)
     else:
         outcome, t = _replay(params, state, arm_array, loss_array, uniforms, p, rates, estimates)
     if outcome == _IMPOSSIBLE:
@@ -178,6 +192,25 @@ def replay(
     if outcome == _UNSOLVED:
         raise SolverError(f"{policy!r} found no solution in round {t + 1}; please report this history")
     return Trace(policy, n_arms, horizon, arm_array, loss_array, p, rates, estimates)
+
+
+def _shown(
+    problem: Problem, n_arms: int, arms: IntArray, losses: Any
+) -> tuple[IntArray, IntArray, list[Any]]:
+    """What was shown in all rounds, one after the other, where each round ends, and the losses."""
+    shows = problem.neighbors(n_arms)
+    rows = [np.atleast_1d(np.asarray(row)).tolist() for row in losses]
+    if len(rows) != arms.size:
+        raise InvalidArgumentError(
+            "losses", losses, f"a row for each of {arms.size} rounds", got=str(len(rows))
+        )
+    for t, (arm, row) in enumerate(zip(arms.tolist(), rows, strict=True)):
+        if len(row) != len(shows[arm]):
+            wanted = f"one for each arm that arm {arm} shows: {list(shows[arm])}"
+            raise InvalidArgumentError("losses", row, wanted, got=counted(len(row), "number"), index=(t,))
+    shown = np.array([i for arm in arms.tolist() for i in shows[arm]], dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    return shown, ends, [loss for row in rows for loss in row]
 
 
 def _rows(name: str, values: Any, choose: int) -> Any:

@@ -19,7 +19,8 @@ class Trace:
         played arm, ``rates`` the learning rates γ, ``estimates`` the cumulative estimated losses (both
         since the last restart, where the policy restarts; NaN where a policy has none).
     arms, losses:
-        The observed arms and their losses, of length n; for sets, a row for each round.
+        The observed arms and their losses, of length n; for sets, a row for each round. On a graph,
+        the arms played, and the losses of all that they have shown, one after the other.
     played:
         The arms played, where they are known: in a simulation, not in a replay.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,13 @@ from bothworlds._words import html_table
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, does_not_fit, require_policy
 from bothworlds.problem import Problem
-from bothworlds.theory.bounds import late, others, paper, sets  # noqa: F401 - they register what they state
+from bothworlds.theory.bounds import (  # noqa: F401 - they register what they state
+    graphs,
+    late,
+    others,
+    paper,
+    sets,
+)
 from bothworlds.theory.bounds.complexities import Complexity, complexity
 from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
@@ -177,6 +183,7 @@ def bound(
     spread: float | None = None,
     delay: float = 0.0,
     choose: int = 1,
+    shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> Bounds:
     """Every regret bound stated for a policy, in named terms.
 
@@ -209,6 +216,8 @@ def bound(
     choose:
         m, where sets of m arms are chosen: regret is then to the best set.
         Gaps to the best arm are turned into those to the worst of the best m.
+    shows:
+        For each arm, the arms whose losses it shows, or ``"all"``.
 
     Returns
     -------
@@ -244,7 +253,7 @@ def bound(
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
-    setting = _setting(n_arms, horizon, gaps, means, corruption, spread, choose)
+    setting = _setting(n_arms, horizon, gaps, means, corruption, spread, choose, shows)
     if not setting.problem.asks <= policy.fits:
         raise does_not_fit(policy, setting.problem)
     if _check.number("delay", delay, at_least=0.0) > 0.0:
@@ -264,11 +273,12 @@ def _setting(
     corruption: Any,
     spread: Any,
     choose: Any,
+    shows: Any,
 ) -> Setting:
     n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     corruption = _check.number("corruption", corruption, at_least=0.0)
-    problem = Problem(choose=choose)
+    problem = Problem(choose=choose, shows=shows)
     problem.check(n_arms)
     losses = None
     if means is not None:
@@ -285,7 +295,7 @@ def _setting(
                 got=f"None with corruption={corruption:g}, spread={spread}",
                 fix="give gaps, or leave them out",
             )
-        return Setting(n_arms, float(horizon), float(horizon), choose=problem.choose)
+        return Setting(n_arms, float(horizon), float(horizon), choose=problem.choose, shows=problem.shows)
     measures: Complexity = complexity(_to_the_set(gaps, problem.choose))
     if measures.n_arms != n_arms:
         raise InvalidArgumentError(
@@ -303,6 +313,7 @@ def _setting(
         corruption,
         spread,
         choose=problem.choose,
+        shows=problem.shows,
         means=known,
     )
 
@@ -350,6 +361,7 @@ def bound_curve(
     spread: float | None = None,
     horizon: int | None = None,
     choose: int = 1,
+    shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> list[dict[str, Any]]:
     """The bounds of a policy along its rounds, for drawing over measured regret.
 
@@ -358,7 +370,7 @@ def bound_curve(
 
     Parameters
     ----------
-    policy, n_arms, gaps, means, corruption, spread, choose:
+    policy, n_arms, gaps, means, corruption, spread, choose, shows:
         As for :func:`bound`.
     rounds:
         The rounds at which to evaluate; those before round K are left out.
@@ -391,6 +403,7 @@ def bound_curve(
         "corruption": corruption,
         "spread": spread,
         "choose": choose,
+        "shows": shows,
     }
     whole = bound(policy, n_arms=n_arms, horizon=last, **setting)
     if max(marks) > last:

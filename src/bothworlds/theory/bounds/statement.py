@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.rates import log_horizon
-from bothworlds.problem import Problem
+from bothworlds.problem import Problem, Shows
 from bothworlds.theory.bounds.complexities import Complexity
 
 Cause = Literal["main", "corruption", "spread", "additive"]
@@ -32,6 +32,8 @@ class Setting:
         The total delay Σ_s d_s of the feedback.
     choose:
         m, how many arms are chosen in a round.
+    shows:
+        What the arms show.
     means:
         Mean losses, where they are known: bounds by Kullback–Leibler divergences need more than gaps.
     """
@@ -44,12 +46,13 @@ class Setting:
     spread: float = 0.0
     delay: float = 0.0
     choose: int = 1
+    shows: Shows = None
     means: tuple[float, ...] | None = None
 
     @property
     def problem(self) -> Problem:
-        """The problem: sets of so many arms."""
-        return Problem(choose=self.choose)
+        """What is chosen and what is shown."""
+        return Problem(choose=self.choose, shows=self.shows)
 
     @property
     def log_t(self) -> float:
