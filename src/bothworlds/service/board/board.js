@@ -179,7 +179,7 @@ function housekeep(moved) {
     due[what] = now + 1000 * seconds;
     attempt(ask);
   };
-  often("experiments", 5, async () => {
+  often("experiments", state.name === null ? 1 : 5, async () => {
     await loadExperiments();
     if (state.name === null && state.experiments.size) await choose(state.experiments.keys().next().value);
   });
