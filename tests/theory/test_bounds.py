@@ -52,7 +52,7 @@ OTHERS = [
     bw.LBINFV(),
     bw.HybridINF(),
     bw.CombUCB1(),
-    bw.MatchedTsallis(),
+    bw.MatchedTsallis("paper"),
     bw.Hedge(),
     bw.AdaHedge(),
 ]
@@ -62,6 +62,8 @@ def bound(policy, gaps=GAPS, **options):
     setting = {"n_arms": K, "horizon": T, "gaps": gaps}
     if isinstance(policy, (bw.KLUCB, bw.Thompson)) and gaps is not None:  # theirs depend on the means
         setting |= {"gaps": None, "means": [0.25 + gap for gap in gaps]}
+    if isinstance(policy, bw.AdaHedge):
+        setting["shows"] = "all"
     return bw.theory.bound(policy, **setting | options)
 
 
