@@ -305,3 +305,30 @@ def test_mistakes_of_the_command_line(folder):
         refused = command("serve", "--port", port, "--database", url)
     assert refused.returncode == 2
     assert port in refused.stdout
+
+
+def test_two_processes_serve_one_postgresql(postgres_url, folder):
+    first = Served(folder, url=postgres_url)
+    second = Served(folder, url=postgres_url)
+    with first.client() as here, second.client(first.key) as there:
+        settings = {"name": "price", "arms": ["low", "high"]}
+        assert here.post("/v1/experiments", json=settings).status_code == 201
+        for number in range(20):
+            one, other = (here, there) if number % 2 else (there, here)
+            made = one.post("/v1/experiments/price/decisions", json={"unit": f"u{number}"})
+            assert made.status_code == 201, made.text
+            outcome = f"/v1/decisions/{made.json()['id']}/outcome"
+            assert other.put(outcome, json={"reward": 0.5}).json()["learned"]
+            assert one.put(outcome, json={"reward": 0.25}).status_code == 409
+        assert here.delete("/v1/units/u3").status_code == 200
+        known = {"If-Match": here.get("/v1/experiments/price").headers["ETag"]}
+        assert there.patch("/v1/experiments/price", json={"archived": True}, headers=known).status_code == 200
+        assert here.patch("/v1/experiments/price", json={"archived": False}, headers=known).status_code == 412
+        assert "bothworlds_divergences 0.0" in there.get("/metrics").text
+    for served in (first, second):
+        assert served.stop() == 0
+    assert command("service", "verify", "--database", postgres_url).returncode == 0
+    assert command("service", "doctor", "--database", postgres_url).returncode == 0
+    done = command("service", "export", str(folder / "out"), "--database", postgres_url)
+    assert done.returncode == 0
+    assert list((folder / "out").rglob("*.parquet"))

@@ -266,7 +266,7 @@ def migrate(database: Database = None, config: ConfigFile = None) -> None:
 
     url = _url(config, database)
     with _busy("migrating …"):
-        open_store(url).close()
+        open_store(url, migrate=True).close()
     _say(f"{_without_password(url)} has the schema {REVISIONS[-1]}.")
 
 

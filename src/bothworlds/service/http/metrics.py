@@ -56,12 +56,14 @@ class ProjectMetrics:
         self._position = Gauge("log_position", "Entries that were learned.", **kept)
         self._open = Gauge("open_decisions", "Open decisions in memory.", **kept)
         self._frozen = Gauge("frozen_bandits", "Bandits that learn no more.", **kept)
+        self._divergences = Gauge("divergences", "States that others have kept otherwise.", **kept)
 
     def text(self, hub: Hub) -> bytes:
         """All of it."""
         self._queue_depth.set(hub.waiting)
         self._position.set(hub.position)
         self._open.set(len(hub.replica.open))
+        self._divergences.set(hub.divergences)
         bandits = list(hub.replica.bandits.values())
         self._frozen.set(sum(one.learner is not None and one.learner.frozen for one in bandits))
         return generate_latest(self._all)

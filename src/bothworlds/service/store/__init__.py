@@ -8,10 +8,11 @@ from bothworlds.errors import InvalidArgumentError
 from bothworlds.service.store.base import Store as Store
 
 
-def open_store(url: str | PathLike[str], *, fill: bool = False) -> Store:
+def open_store(url: str | PathLike[str], *, fill: bool = False, migrate: bool = False) -> Store:
     """The store at ``sqlite:///prices.db``, at ``postgresql://host/database``, or at the path of a file.
 
-    ``fill``: see :class:`~bothworlds.service.store.sqlite.SQLiteStore`.
+    ``fill``: see :class:`~bothworlds.service.store.sqlite.SQLiteStore`. ``migrate``: bring an older schema up
+    to date; that of a file is in any case, after a copy.
     """
     text = str(url)
     scheme, separator, rest = text.partition("://")
@@ -22,6 +23,6 @@ def open_store(url: str | PathLike[str], *, fill: bool = False) -> Store:
     if scheme in ("postgresql", "postgres"):
         from bothworlds.service.store.postgres import PostgresStore  # noqa: PLC0415
 
-        return PostgresStore(text)
+        return PostgresStore(text, migrate=migrate)
     wanted = "sqlite:///FILE, postgresql://HOST/DATABASE, or the path of a file"
     raise InvalidArgumentError("url", f"{scheme}://", wanted)  # the rest may be a secret
