@@ -58,7 +58,7 @@ class Bandit(Telling):
     fixed:
         Arms whose share is fixed, ``{"control": 0.1}``. The policy plays the others, and learns from them.
     choose:
-        How many arms each pull chooses, fewer than there are: see :doc:`sets`. ``pull.arms`` are those, and
+        How many arms each pull chooses, fewer than there are: see :doc:`/sets`. ``pull.arms`` are those, and
         ``update(pull, rewards=...)`` takes a reward for each.
     shows:
         What playing an arm shows, ``{"a": ["a", "b"], ...}``: the arms whose rewards ``update`` wants.
