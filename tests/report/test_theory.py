@@ -72,7 +72,9 @@ def test_no_bound_is_claimed_for_late_feedback(tmp_path):
 
 
 def test_a_study_without_theorems_has_no_bounds(tmp_path):
-    text = FILE.replace("tsallis-inf", "epsilon-greedy").replace("decoupled-epsilon-greedy", "thompson")
+    text = FILE.replace("tsallis-inf", "epsilon-greedy").replace(
+        "decoupled-epsilon-greedy", "discounted-thompson"
+    )
     run_study(parse(text.replace('"ucb1"', '"light-barrier"')), tmp_path / "s", jobs=1, progress=False)
     assert bounds(bw.Study.load(tmp_path / "s")) is None
 
