@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
+import subprocess
+import sys
 from collections import Counter
 from itertools import product
 
@@ -133,7 +136,8 @@ class Regressor:
         return np.array(["beer" if row[0] > 0.5 else "tea" for row in rows])
 
 
-def test_models_mappings_bandits_and_bandits_with_experts():
+def test_models_mappings_bandits_and_bandits_with_experts(monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
     inner = bw.Advised([lambda context: {"beer": 0.25, "tea": 0.75}], ARMS)
     cases = {
         "probabilities": (Classifier(), [0.75, 0.0, 0.25]),
@@ -308,3 +312,30 @@ def test_states_that_cannot_be_restored(tmp_path):
     (tmp_path / "cut.json").write_text(json.dumps(data)[:-9])
     with pytest.raises(StateError, match="cannot be loaded"):
         bw.Advised.load(tmp_path / "cut.json", EXPERTS)
+
+
+FORK = """
+import os, sys
+import bothworlds as bw
+
+bandit = bw.Advised([lambda context: [0.5, 0.5]], 2, seed=7)
+early = bandit.pull()
+sys.stdout.flush()
+child = os.fork()
+pulls = [bandit.pull() for _ in range(40)]
+bandit.update(early, reward=1.0)
+os.write(1, " ".join([f"{pulls[0].bandit}:"] + [str(pull.arm) for pull in pulls]).encode() + b"\\n")
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_workers_draw_for_themselves():
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=120
+    )
+    (one, arms), (other, other_arms) = (line.split(":") for line in done.stdout.splitlines())
+    assert one != other
+    assert arms != other_arms

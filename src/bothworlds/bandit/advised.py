@@ -81,8 +81,9 @@ class Advised:
     Notes
     -----
     Experts are asked once for a pull, and not again when feedback comes, which may be late, out of order, or
-    never. The rate follows the trust in force when feedback is learned. Experts that learn do so elsewhere:
-    they are told nothing here. Threads can share it; experts are asked outside its lock.
+    never; the theorems are for feedback that comes before the next pull. Rates follow the trust in force when
+    feedback is learned. Experts that learn do so elsewhere: they are told nothing here. Threads can share it;
+    experts are asked outside its lock.
 
     A round takes O(N·M), and the experts' own time.
 
