@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay evidence torture dist serve-demo clean
+.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay advice evidence torture dist serve-demo clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ tournament: $(VENV)/dev.stamp ## the policies that could be the default, in 66 w
 delay: $(VENV)/dev.stamp ## late feedback and switching costs (the tables in docs/delay.md; some minutes)
 	$(BIN)/python benchmarks/delay.py
 	$(BIN)/python benchmarks/switching.py
+
+advice: $(VENV)/dev.stamp ## whom to trust (the table in docs/advice.md; some minutes)
+	$(BIN)/python benchmarks/advice.py
 
 evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certainty (the tables in docs/evidence.md; ten minutes)
 	$(BIN)/python benchmarks/evidence.py

@@ -11,7 +11,7 @@ import typing as _typing
 
 from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
-from bothworlds.bandit import Bandit, Bandits, DecisionLog, Pull, Pulls
+from bothworlds.bandit import Advised, Bandit, Bandits, DecisionLog, Pull, Pulls
 from bothworlds.environments import Environment
 from bothworlds.errors import BothworldsError
 from bothworlds.policies import (
@@ -88,6 +88,7 @@ __all__ = [
     "SAO",
     "UCB1",
     "AdaHedge",
+    "Advised",
     "Avner",
     "Bandit",
     "Bandits",

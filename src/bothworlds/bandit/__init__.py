@@ -1,5 +1,6 @@
 """``bw.Bandit``: a policy in use; a file for each of its ideas."""
 
+from bothworlds.bandit.advised import Advised as Advised
 from bothworlds.bandit.bandit import Bandit as Bandit
 from bothworlds.bandit.batch import Pulls as Pulls
 from bothworlds.bandit.decision_log import DecisionLog as DecisionLog

@@ -151,9 +151,8 @@ def _(regularizer: HybridParameters, weight: float) -> HybridParameters:
 
 
 @kernel
-def stability_and_penalty(alpha: float, state: GraphState) -> tuple[float, float]:
-    """z and h. For the likeliest arm p^α − p is taken from 1 − p, the sum of the others, which is small."""
-    p = state.p
+def star_and_penalty(alpha: float, p: FloatArray) -> tuple[float, float]:
+    """p_* and h. For the likeliest arm p^α − p is taken from 1 − p, the sum of the others, which is small."""
     top = 0
     for i in range(1, p.size):
         if p[i] > p[top]:
@@ -167,13 +166,20 @@ def stability_and_penalty(alpha: float, state: GraphState) -> tuple[float, float
     rest = min(rest, 1.0)
     if rest < 1.0:
         h += p[top] * math.expm1((alpha - 1.0) * math.log1p(-rest))
-    limit = min(p[top], rest)
+    return min(p[top], rest), h / alpha
+
+
+@kernel
+def stability_and_penalty(alpha: float, state: GraphState) -> tuple[float, float]:
+    """z and h."""
+    p = state.p
+    star, h = star_and_penalty(alpha, p)
     z = 0.0
     for i in range(p.size):
-        share = min(p[i], limit)
+        share = min(p[i], star)
         if share > 0.0:
             z += share ** (2.0 - alpha) / state.seen[i]
-    return z / (1.0 - alpha), h / alpha
+    return z / (1.0 - alpha), h
 
 
 @kernel
