@@ -32,7 +32,20 @@ def fresh(case):
     return Learner(case.arms or 4, case.policy, horizon=3000 if case.needs_horizon else None)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case.policy))
+COUNTS_DRAWS = (bw.DelayedTsallisINF, bw.TsallisSwitch)
+
+
+@pytest.mark.parametrize("policy", [bw.DelayedTsallisINF(), bw.TsallisSwitch()], ids=repr)
+def test_policies_that_take_note_of_draws_are_refused(policy):
+    with pytest.raises(InvalidArgumentError, match="which takes note of its draws"):
+        Learner(4, policy)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if not isinstance(case.policy, COUNTS_DRAWS)],
+    ids=lambda case: repr(case.policy),
+)
 def test_every_policy_is_a_function_of_its_outcomes(case):
     """Extra draws move no bit, feedback in blocks is feedback one by one, and the bytes say all."""
     quiet, busy = fresh(case), fresh(case)

@@ -112,7 +112,7 @@ def test_a_graph_shows_what_it_says():
     assert E.from_dict(E.to_dict(GRAPH)) == GRAPH
     assert E.from_dict(E.to_dict(SET)) == SET
     with pytest.raises(InvalidArgumentError, match="which is not for graphs"):
-        bw.simulate(bw.UCB1(), GRAPH, horizon=10)
+        bw.simulate(bw.KLUCB(), GRAPH, horizon=10)
 
 
 def test_the_smallest():

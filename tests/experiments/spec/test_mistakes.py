@@ -286,7 +286,7 @@ def test_mistake(name):
 def test_unknown_kinds():
     (text,) = mistakes(policy(kind="ftlr"))
     assert text.startswith(
-        "line 4, policy[0].kind: no policy is called 'ftlr'; did you mean 'ftrl'? Known: avner, barbar"
+        "line 4, policy[0].kind: no policy is called 'ftlr'; did you mean 'ftrl'? Known: ada-hedge, avner"
     )
     (text,) = mistakes(study(environment={"kind": 3}))
     assert text.startswith(
