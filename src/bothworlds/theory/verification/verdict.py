@@ -318,8 +318,9 @@ def lemma_table(rows: list[Row]) -> str:
     --------
     >>> import bothworlds as bw
     >>> rows = bw.theory.verify(policies=[bw.TsallisINF()], rounds=50, search=False)
-    >>> print(bw.theory.lemma_table(rows[:2]).splitlines()[1].split()[:2])
-    ['decomposition', 'holds']
+    >>> line = bw.theory.lemma_table(rows[:2]).splitlines()[1]
+    >>> line.split()[0], "holds" in line
+    ('decomposition', True)
     """
     lines = [HEADER, *(cells(row) for row in rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(HEADER))]
