@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage browser pages lint format docs studies bench lab constants compare tournament delay advice evidence torture dist serve-demo clean
+.PHONY: help demo test slow coverage browser pages lint format docs studies bench lab constants compare tournament delay advice evidence torture dist serve-demo clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,10 +47,13 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install chromium fonts-dejavu-core >/dev/null; } \
 	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
 
-test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs, tests, examples (about 12 minutes)
+test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs, tests, examples (about 17 minutes)
 	@$(MAKE) --no-print-directory --jobs $(JOBS) lint pages browser
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" tests
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md docs src  # a page in one process
+
+slow: $(VENV)/dev.stamp ## tests that take ten seconds or more each: killed studies, caches, processes that compile (two minutes)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow tests
 
 pages: $(VENV)/dev.stamp # the documentation without charts, every warning an error
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain

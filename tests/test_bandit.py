@@ -464,6 +464,7 @@ def test_many_arms_are_cut_short():
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_a_million_pulls_leave_no_memory_behind():
     bandit = bw.Bandit(10, seed=1)
     for _ in range(1000):

@@ -145,6 +145,7 @@ def play(rounds):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_another_process_fills_the_cache_and_the_next_program_finds_it(tmp_path):
     code = PLAY + textwrap.dedent("""
     play(10)
@@ -187,6 +188,7 @@ def test_a_program_that_ends_in_the_midst_of_it_ends_quietly(tmp_path):
 
 @pytest.mark.compiled
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.slow
 def test_a_fork_in_the_midst_of_it_changes_over_too(tmp_path):
     code = PLAY + textwrap.dedent("""
     import os
@@ -238,6 +240,7 @@ def test_what_cannot_be_compiled_goes_on_as_python_and_says_why_once(trouble, re
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_thousands_of_arms_wait_for_the_compiler_and_say_so_unless_it_is_on_disk(tmp_path):
     code = "import bothworlds as bw; print(bw.Bandit(5000, bw.Uniform(), seed=1).pull().arm)"
     first, second = run(code, tmp_path), run(code, tmp_path)
@@ -320,6 +323,7 @@ print(json.dumps([state, quiet, [run.regret.tolist() for run in runs], before, s
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_without_numba_everything_runs_and_says_once_what_to_install(tmp_path):
     state, quiet, runs, before, said = json.loads(run(ABSENT, tmp_path / "none").stdout)
     assert before == 0

@@ -112,6 +112,7 @@ def test_everything_registered_is_listed_and_explained(what, registry):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_kernels_of_a_study_can_be_compiled_ahead(folder, monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(folder / "cache"))
     (folder / "small.toml").write_text(SMALL.replace('[[policy]]\nkind = "ucb1"\n', ""))

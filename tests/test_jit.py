@@ -75,6 +75,7 @@ def test_the_type_of_the_first_argument_chooses():
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_a_second_process_reads_the_cache_and_an_edit_anywhere_empties_it(tmp_path):
     package = tmp_path / "site"
     shutil.copytree(SOURCE, package / "bothworlds", ignore=shutil.ignore_patterns("__pycache__"))
@@ -167,6 +168,7 @@ def test_a_kernel_written_after_the_first_use_is_found(tmp_path):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_a_cache_that_knows_a_users_class_serves_a_program_that_does_not(tmp_path):
     (tmp_path / "stubborn.py").write_text(USER_POLICY.replace("ARM", "1"))
     with_user = USER_PROBE.replace("bandit = ", "bw.Bandit(3, bw.UCB1()).pull(); bandit = ")
@@ -176,6 +178,7 @@ def test_a_cache_that_knows_a_users_class_serves_a_program_that_does_not(tmp_pat
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_an_edited_policy_of_the_user_is_compiled_anew(tmp_path):
     path = [str(SOURCE.parent), str(tmp_path)]
     file = tmp_path / "stubborn.py"
@@ -196,6 +199,7 @@ globals()[name] = made
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_a_cache_that_knows_a_class_that_is_gone_is_written_anew(tmp_path):
     path, cache = [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache"
     policy = USER_POLICY.replace("ARM", "1").replace("return Parameters(", "return made(")
@@ -228,6 +232,7 @@ _jit._can_write = lambda path: str(path).startswith(ELSEWHERE) and can_write(pat
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_to_is_read_and_what_it_lacks_is_kept_elsewhere(tmp_path):
     """An image is made by root and run by somebody else."""
     path, cache, elsewhere = [str(SOURCE.parent)], tmp_path / "cache", tmp_path / "elsewhere"
@@ -273,6 +278,7 @@ print(json.dumps([arms, sum(pull_once.compiled.stats.cache_hits.values())]))
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_machine_code_for_other_types_is_never_used(tmp_path):
     """What two processes that number their files alike could leave behind."""
     cache = tmp_path / "cache"
@@ -288,6 +294,7 @@ def test_machine_code_for_other_types_is_never_used(tmp_path):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_processes_that_compile_at_once_do_not_share_file_names(tmp_path):
     for _ in range(2):
         run(PROBE, [str(SOURCE.parent)], tmp_path)

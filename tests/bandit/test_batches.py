@@ -67,6 +67,7 @@ def test_a_batch_is_the_loop_to_the_bit(case: Case):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("policy", [None, bw.Thompson(), bw.UCB1(), bw.DecoupledTsallisINF()], ids=repr)
+@pytest.mark.slow
 def test_a_compiled_batch_is_the_compiled_loop_to_the_bit(policy):
     same(10, policy, sizes=(1, 5, 1000, 0, 300, 1000))
 

@@ -88,6 +88,7 @@ def when_chunks_are_there(out, action):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_a_worker_is_killed_in_the_middle(tmp_path, dask, whole, monkeypatch, capfd):
     small_chunks(monkeypatch, 0.008)
     first, second = dask.worker(), dask.worker()
@@ -123,6 +124,7 @@ class Noise(bw.environments.PythonEnvironment):
 """
 
 
+@pytest.mark.slow
 def test_workers_get_the_files_they_need_and_others_are_refused(tmp_path, dask):
     dask.worker()
     (tmp_path / "noise.py").write_text(OWN_WORLD)

@@ -34,6 +34,7 @@ def _whole(tmp_path_factory):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_killed_again_and_again(tmp_path, whole):
     out = tmp_path / "out"
     seen = set()
@@ -91,6 +92,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
     assert rows(out) == whole
 
 
+@pytest.mark.slow
 def test_sigterm_ends_in_order(tmp_path, monkeypatch):
     """As batch systems send it: what is done is saved, and the processes leave nothing behind."""
     monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")

@@ -34,6 +34,7 @@ gap = 0.2
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_many_kernels_are_compiled_by_several_processes(tmp_path):
     cold = environment(BOTHWORLDS_CACHE_DIR=str(tmp_path / "cache"))
     out = tmp_path / "out"
@@ -86,6 +87,7 @@ def test_without_a_compiler_nothing_is_missing():
     assert missing_kernels(experiment, experiment.cells()) == []
 
 
+@pytest.mark.slow
 def test_the_programs_that_compile(monkeypatch):
     """Two real processes; whether there is anything to compile is another matter."""
     experiment = parse(FOUR)

@@ -183,6 +183,7 @@ def test_stopping_ends_the_threads(tmp_path):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_processes_lose_a_worker_and_go_on(tmp_path, monkeypatch, capfd):
     small_chunks(monkeypatch, 0.008)
     experiment = study(horizon=40_000, replications=12, n_arms=3)
@@ -202,6 +203,7 @@ def test_processes_lose_a_worker_and_go_on(tmp_path, monkeypatch, capfd):
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_a_chunk_that_kills_its_worker_is_named(tmp_path, monkeypatch, capfd):
     small_chunks(monkeypatch, 1e-9)
     experiment = own_world(tmp_path, "os._exit(9)", n_arms=3, replications=1)
