@@ -147,7 +147,7 @@ def connect(url: str) -> Any:
         db = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, timeout=60)
         db.execute("PRAGMA synchronous = FULL")
         return db
-    import psycopg  # noqa: PLC0415
+    import psycopg  # noqa: PLC0415 - an extra
 
     return psycopg.connect(url, autocommit=True)
 

@@ -25,6 +25,7 @@ import numpy as np
 import psutil
 
 from bothworlds.bandit.keys import fill_with_key
+from bothworlds.bandit.learner import Learner
 from bothworlds.service import ids, messages
 from bothworlds.service.http.service import Service
 from bothworlds.service.hub import Hub
@@ -36,6 +37,10 @@ BANDITS = 50
 
 class MemoryHub(Hub):
     """The same answers, of which nothing is kept."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._tickets: dict[bytes, tuple[Learner, Any]] = {}
 
     def submit(self, requests: Any) -> Future[list[Any]]:
         """Draw and learn at once."""
@@ -57,7 +62,7 @@ class MemoryHub(Hub):
             uniforms = np.empty(learner.draws)
             fill_with_key(bandit.secret, identity, uniforms)
             draw = learner.decide(uniforms)
-            replica.open[identity] = (learner, draw.ticket)  # type: ignore[assignment]
+            self._tickets[identity] = (learner, draw.ticket)
             arm = learner.labels[draw.arm]
             return messages.Decision(
                 ids.text_of(identity),
@@ -69,17 +74,17 @@ class MemoryHub(Hub):
                 0,
                 time.time(),
             )
-        learner, ticket = replica.open.pop(ids.bytes_of(request.id))  # type: ignore[misc]
+        learner, ticket = self._tickets.pop(ids.bytes_of(request.id))
         learner.learn([ticket], [learner.take("reward", request.reward)])
         return messages.Outcome(request.id, learned=True, position=1)
 
 
 def serve_from_memory(arguments: list[str]) -> None:
     """``bothworlds serve`` with such a hub."""
-    from bothworlds import cli  # noqa: PLC0415
+    from bothworlds import cli  # noqa: PLC0415 - in the served process alone
     from bothworlds.service.http import service  # noqa: PLC0415
 
-    service.Hub = MemoryHub  # type: ignore[attr-defined]
+    service.Hub = MemoryHub
     assert Service._open.__globals__["Hub"] is MemoryHub
     sys.argv[1:] = ["serve", *arguments]
     cli.main()
@@ -105,7 +110,7 @@ class Connection:
             % (method, path.encode(), self._head, len(body), body)
         )
         head = await self._reader.readuntil(b"\r\n\r\n")
-        length = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
+        length = int(re.search(rb"content-length: (\d+)", head)[1])
         content = await self._reader.readexactly(length)
         if head[9:12] == b"503":  # kernels are being compiled
             await asyncio.sleep(0.2)
@@ -153,8 +158,8 @@ def measured(folder: Path, seconds: float, *, durable: bool) -> dict[int, tuple[
         env=os.environ | {"BOTHWORLDS_LIMITS_RATE_PER_KEY": "1e9", "BOTHWORLDS_COMPILE": "wait"},
     )
     assert served.stdout is not None
-    key = re.search(r"bw_\S+", served.stdout.readline())[0]  # type: ignore[index]
-    port = int(re.search(r":(\d+)$", served.stdout.readline().strip())[1])  # type: ignore[index]
+    key = re.search(r"bw_\S+", served.stdout.readline())[0]
+    port = int(re.search(r":(\d+)$", served.stdout.readline().strip())[1])
     found = {}
     try:
         asyncio.run(prepare(port, key))

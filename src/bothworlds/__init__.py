@@ -155,12 +155,12 @@ if not _typing.TYPE_CHECKING:  # type checkers see the imports above: they know 
         if name in ("inference", "theory"):
             return _importlib.import_module(f"bothworlds.{name}")
         if name == "Study":
-            from bothworlds.report.study import Study  # noqa: PLC0415
+            from bothworlds.report.study import Study  # noqa: PLC0415 - an extra
 
             return Study
         if name == "open":
             try:
-                from bothworlds.service.durable import open  # noqa: PLC0415
+                from bothworlds.service.durable import open  # noqa: PLC0415 - an extra
             except ModuleNotFoundError as error:
                 if (error.name or "").startswith("bothworlds"):
                     raise

@@ -35,14 +35,14 @@ Project = Annotated[str, typer.Option(help="The name of the project.")]
 
 
 def _config(path: Path | None, database: str | None, **tables: Any) -> Config:
-    from bothworlds.service.config import read_config  # noqa: PLC0415
+    from bothworlds.service.config import read_config
 
     return read_config(path, storage={"url": database}, **tables)
 
 
 def _url(path: Path | None, database: str | None) -> str:
     """The database of a command that makes none."""
-    from bothworlds.service.registry import is_postgresql, path_of  # noqa: PLC0415
+    from bothworlds.service.registry import is_postgresql, path_of
 
     url = _config(path, database).storage.url
     if not is_postgresql(url) and not Path(path_of(url)).exists():
@@ -86,9 +86,9 @@ def serve(
     machine alone can reach it.
     """
     try:
-        from bothworlds.service.http.app import listen, run  # noqa: PLC0415
-        from bothworlds.service.http.auth import Doorkeeper, signing_secret  # noqa: PLC0415
-        from bothworlds.service.registry import Registry  # noqa: PLC0415
+        from bothworlds.service.http.app import listen, run
+        from bothworlds.service.http.auth import Doorkeeper, signing_secret
+        from bothworlds.service.registry import Registry
     except ModuleNotFoundError as error:
         raise InvalidArgumentError(
             "serve", error.name, "installed", got=f"no {error.name}", fix="pip install 'bothworlds[service]'"
@@ -143,7 +143,7 @@ def new_key(
     config: ConfigFile = None,
 ) -> None:
     """Make a key, and a project if there is none of this name; the key is shown this once."""
-    from bothworlds.service.registry import Registry  # noqa: PLC0415
+    from bothworlds.service.registry import Registry
 
     registry = Registry(_config(config, database).storage.url)
     key, text = registry.new_key(role, project=project, label=label, days=days)
@@ -155,7 +155,7 @@ def new_key(
 @key_app.command("list")
 def list_keys(database: Database = None, config: ConfigFile = None) -> None:
     """All keys, without their secrets."""
-    from bothworlds.service.registry import Registry  # noqa: PLC0415
+    from bothworlds.service.registry import Registry
 
     registry = Registry(_url(config, database))
     table = Table("id", "project", "role", "label", "made", "until", "revoked", box=None, header_style="bold")
@@ -173,7 +173,7 @@ def revoke_key(
     config: ConfigFile = None,
 ) -> None:
     """Take a key back; a service that runs knows within a second."""
-    from bothworlds.service.registry import Registry  # noqa: PLC0415
+    from bothworlds.service.registry import Registry
 
     registry = Registry(_url(config, database))
     key = next((key for key in registry.known_keys() if key.id == identity), None)
@@ -190,9 +190,9 @@ def revoke_key(
 @app.command()
 def verify(database: Database = None, config: ConfigFile = None) -> None:
     """Compute every decision again, from the log alone, and compare to the bit; check the audit chain."""
-    from bothworlds.service.registry import Registry  # noqa: PLC0415
-    from bothworlds.service.store import open_store  # noqa: PLC0415
-    from bothworlds.service.verify import verify as check  # noqa: PLC0415
+    from bothworlds.service.registry import Registry
+    from bothworlds.service.store import open_store
+    from bothworlds.service.verify import verify as check
 
     url = _url(config, database)
     registry, good = Registry(url), True
@@ -235,7 +235,7 @@ def restore(
     config: ConfigFile = None,
 ) -> None:
     """Make an SQLite database of a backup, where there is none."""
-    from bothworlds.service.registry import is_postgresql, path_of  # noqa: PLC0415
+    from bothworlds.service.registry import is_postgresql, path_of
 
     url = _config(config, database).storage.url
     if not is_postgresql(url) and Path(path_of(url)).exists():
@@ -249,8 +249,8 @@ def restore(
 
 
 def _sqlite(url: str) -> Any:
-    from bothworlds.service.registry import is_postgresql, path_of  # noqa: PLC0415
-    from bothworlds.service.store.sqlite import SQLiteStore  # noqa: PLC0415
+    from bothworlds.service.registry import is_postgresql, path_of
+    from bothworlds.service.store.sqlite import SQLiteStore
 
     if is_postgresql(url):
         fix = "use pg_dump and pg_restore"
@@ -261,8 +261,8 @@ def _sqlite(url: str) -> Any:
 @app.command()
 def migrate(database: Database = None, config: ConfigFile = None) -> None:
     """Bring a database up to date; an SQLite file is copied first."""
-    from bothworlds.service.store import open_store  # noqa: PLC0415
-    from bothworlds.service.store.schema import REVISIONS  # noqa: PLC0415
+    from bothworlds.service.store import open_store
+    from bothworlds.service.store.schema import REVISIONS
 
     url = _url(config, database)
     with _busy("migrating …"):
@@ -281,10 +281,10 @@ def export(
     config: ConfigFile = None,
 ) -> None:
     """Write decisions and outcomes as Parquet, for `bothworlds evaluate`."""
-    from bothworlds.service import exports  # noqa: PLC0415
-    from bothworlds.service.registry import Registry  # noqa: PLC0415
-    from bothworlds.service.replica import Replica  # noqa: PLC0415
-    from bothworlds.service.store import open_store  # noqa: PLC0415
+    from bothworlds.service import exports
+    from bothworlds.service.registry import Registry
+    from bothworlds.service.replica import Replica
+    from bothworlds.service.store import open_store
 
     url = _url(config, database)
     registry, store = Registry(url), open_store(url)
@@ -304,7 +304,7 @@ def export(
 @app.command()
 def doctor(database: Database = None, config: ConfigFile = None) -> None:
     """Look whether a database and its machine are fit to serve."""
-    from bothworlds.service.doctor import examine  # noqa: PLC0415
+    from bothworlds.service.doctor import examine
 
     settings = _config(config, database)
     _url(config, database)

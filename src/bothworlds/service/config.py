@@ -11,8 +11,10 @@ from typing import Any, Literal, get_type_hints
 import msgspec
 
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.service import hub
 
 PREFIX = "BOTHWORLDS"
+USUAL = hub.Limits()  # what a hub has where nobody says otherwise
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,8 +44,8 @@ class Storage(Section, frozen=True):
     url: str = "sqlite:///bothworlds.db"
     min_free: int = 256 << 20
     """Bytes that the disk must have left; below, nothing is written."""
-    snapshot_every: int = 5000
-    refresh: float = 0.1
+    snapshot_every: int = USUAL.snapshot_every
+    refresh: float = USUAL.refresh
     """Seconds after which the outcomes of other processes, and revoked keys, are seen."""
     exports: str = "exports"
     """The folder of exports."""
@@ -52,7 +54,7 @@ class Storage(Section, frozen=True):
 class Limits(Section, frozen=True):
     """How much there may be of everything that grows."""
 
-    max_queue: int = 5000
+    max_queue: int = USUAL.max_queue
     rate_per_key: float = 2000.0
     """Requests per second, of one key, in one process; twice as many at once."""
     max_projects: int = 100
@@ -145,5 +147,5 @@ def read_config(
     except msgspec.ValidationError as error:
         where = "" if path is None else f" in {path}"
         raise InvalidArgumentError(
-            "config", tables, "as docs/service.md has it", got=f"{error}{where}"
+            "config", tables, "as docs/serving.md has it", got=f"{error}{where}"
         ) from None

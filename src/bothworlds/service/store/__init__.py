@@ -17,11 +17,11 @@ def open_store(url: str | PathLike[str], *, fill: bool = False, migrate: bool = 
     text = str(url)
     scheme, separator, rest = text.partition("://")
     if not separator or scheme == "sqlite":
-        from bothworlds.service.store.sqlite import SQLiteStore  # noqa: PLC0415
+        from bothworlds.service.store.sqlite import SQLiteStore  # noqa: PLC0415 - one of the two
 
         return SQLiteStore(rest.removeprefix("/") if separator else text, fill=fill)
     if scheme in ("postgresql", "postgres"):
-        from bothworlds.service.store.postgres import PostgresStore  # noqa: PLC0415
+        from bothworlds.service.store.postgres import PostgresStore  # noqa: PLC0415 - an extra
 
         return PostgresStore(text, migrate=migrate)
     wanted = "sqlite:///FILE, postgresql://HOST/DATABASE, or the path of a file"

@@ -131,7 +131,7 @@ class PostgresStore(Tables):
                 f"{self.where} has the schema {revision!r}, this release needs {schema.REVISIONS[-1]!r}: "
                 "make a backup, stop all processes that use it, and open it with migrate=True"
             )
-        from sqlalchemy import create_engine  # noqa: PLC0415
+        from sqlalchemy import create_engine  # noqa: PLC0415 - only to make or change a schema
         from sqlalchemy.pool import NullPool  # noqa: PLC0415
 
         def connect() -> psycopg.Connection[Any]:

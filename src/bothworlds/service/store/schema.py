@@ -27,7 +27,7 @@ def is_current(revision: str | None, where: str) -> bool:
 def migrate(connection: Connection) -> None:
     """Bring a database up to date, in the transaction that is open."""
     try:
-        from alembic.migration import MigrationContext  # noqa: PLC0415
+        from alembic.migration import MigrationContext  # noqa: PLC0415 - only to make or change a schema
         from alembic.operations import Operations  # noqa: PLC0415
         from alembic.script import ScriptDirectory  # noqa: PLC0415
     except ImportError as error:  # pragma: no cover - the lab has it

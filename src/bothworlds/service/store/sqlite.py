@@ -74,7 +74,7 @@ class SQLiteStore(Tables):
         return None
 
     def _migrate(self, revision: str | None) -> None:
-        from sqlalchemy import create_engine  # noqa: PLC0415
+        from sqlalchemy import create_engine  # noqa: PLC0415 - only to make or change a schema
         from sqlalchemy.pool import NullPool  # noqa: PLC0415
 
         if revision is not None:
