@@ -16,13 +16,6 @@ SEED = 7
 ARMS = ("blue", "green", "red", "gray")
 
 
-@pytest.fixture(autouse=True)
-def _as_python(request, monkeypatch):
-    """Kernels for batches take seconds to compile, for every policy; with ``compiled`` they are."""
-    if "compiled" not in request.keywords:
-        monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-
-
 def rewards_of(n: int) -> np.ndarray:
     return np.random.default_rng(SEED).random(n).round(3)
 

@@ -17,11 +17,6 @@ from bothworlds.errors import InvalidArgumentError
 ARMS = ["blue", "green", "red"]
 
 
-@pytest.fixture(autouse=True)
-def _as_python(monkeypatch):
-    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-
-
 def play(bandit: bw.Bandit, n: int = 100) -> dict[str, list]:
     told = {"action": [], "reward": [], "propensity": []}
     for i in range(n):

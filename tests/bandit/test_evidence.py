@@ -15,13 +15,6 @@ ARMS = ["blue", "green", "red"]
 MEANS = dict(zip(ARMS, (0.3, 0.6, 0.4), strict=True))
 
 
-@pytest.fixture(autouse=True)
-def _as_python(request, monkeypatch):
-    """Kernels take seconds to compile, for every policy; with ``compiled`` they are."""
-    if "compiled" not in request.keywords:
-        monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-
-
 def play(bandit: bw.Bandit, n: int, log: dict | None = None, seed: int = 1) -> None:
     random = np.random.default_rng(seed)
     for _ in range(n):

@@ -23,11 +23,6 @@ CHANGES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def plain(monkeypatch):
-    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-
-
 def fresh(case):
     return Learner(case.arms or 4, case.policy, horizon=3000 if case.needs_horizon else None)
 

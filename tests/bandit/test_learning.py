@@ -13,11 +13,6 @@ from bothworlds.errors import InvalidArgumentError
 ARMS = ["blue", "green", "red"]
 
 
-@pytest.fixture(autouse=True)
-def _as_python(monkeypatch):
-    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-
-
 def log_of(n: int = 200) -> dict[str, list]:
     random = np.random.default_rng(5)
     p = [0.5, 0.3, 0.2]

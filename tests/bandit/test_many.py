@@ -37,8 +37,7 @@ def is_at_rest(bandit: bw.Bandit) -> bool:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case.policy))
-def test_rest_changes_nothing(case: Case, monkeypatch):
-    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+def test_rest_changes_nothing(case: Case):
     n_arms, horizon = case.arms or 4, 200 if case.needs_horizon else None
     restless, rested = (bw.Bandit(n_arms, case.policy, seed=3, horizon=horizon) for _ in range(2))
     open_pull = rested.pull()
@@ -179,7 +178,6 @@ def test_one_file(tmp_path, monkeypatch):
 @pytest.fixture(name="several")
 def _several(tmp_path, monkeypatch):
     """Segments that are awake, at rest, and still in a file; and the same again, to be changed by hand."""
-    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
     monkeypatch.setattr(many, "AWAKE", 2)
     bandits = bw.Bandits(ARMS, bw.Thompson(), seed=7)
     for name in "abcd":

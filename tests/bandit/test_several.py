@@ -17,11 +17,6 @@ from bothworlds.errors import InvalidArgumentError, RepeatedPullError, StateErro
 ITEMS = ["ale", "bun", "cod", "dip", "egg", "fig"]
 
 
-@pytest.fixture(autouse=True)
-def _plain_python(monkeypatch):
-    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-
-
 def slate(**options):
     return bw.Bandit(ITEMS, choose=3, horizon=1000, seed=7, **options)
 

@@ -15,8 +15,7 @@ from playing import Player, compare, loss_table, play, regret, uniform_regret
 
 @pytest.mark.parametrize("eta", [0.25, 0.0])
 @pytest.mark.parametrize("horizon", [300, None])
-@pytest.mark.parametrize("kind", ["binary", "fractional"])
-@pytest.mark.parametrize("n_arms", [2, 5])
+@pytest.mark.parametrize(("n_arms", "kind"), [(2, "binary"), (5, "fractional")])
 def test_round_by_round(n_arms, kind, horizon, eta):
     # without a horizon: segments 1–4, 5–20, 21–276, 277–
     reference = oracle.Ito21(n_arms, horizon, eta)

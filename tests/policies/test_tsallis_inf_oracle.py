@@ -15,8 +15,7 @@ from playing import compare, loss_table, play, regret, uniform_regret
 GAPS = [0.0, 0.1, 0.3, 0.05, 0.0]
 
 
-@pytest.mark.parametrize("kind", ["binary", "fractional"])
-@pytest.mark.parametrize("n_arms", [2, 3, 5])
+@pytest.mark.parametrize(("n_arms", "kind"), [(2, "fractional"), (3, "binary"), (5, "fractional")])
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 0.5, 0.8])
 def test_round_by_round(alpha, n_arms, kind):
     gaps = GAPS[:n_arms]

@@ -8,6 +8,9 @@ import bothworlds as bw
 from bothworlds.experiments import parse, run_study
 from bothworlds.report.page import page
 from bothworlds.report.theory import bounds, regret_section
+from interpreting import plain_python  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.usefixtures("plain_python")
 
 FILE = """
 horizon = 50
@@ -32,7 +35,7 @@ gap = 0.25
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def study(plain_python, tmp_path_factory):  # noqa: F811
     folder = tmp_path_factory.mktemp("theory") / "study"
     run_study(parse(FILE), folder, jobs=1, progress=False)
     return bw.Study.load(folder)

@@ -81,6 +81,7 @@ def test_hostile_inputs_agree_with_the_oracle(n_arms, regularizer, log_barrier):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow  # 60 digits for a thousand arms; fifty arms are above
 @pytest.mark.parametrize("log_barrier", [0.0, 1.0, 1e4])
 @pytest.mark.parametrize(
     "regularizer", [bw.LogBarrier(), bw.Shannon(), bw.Tsallis(0.5), bw.Tsallis(0.99)], ids=repr
