@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,7 +11,8 @@ import time
 from pathlib import Path
 
 import bothworlds
-from bothworlds.experiments import plan
+from bothworlds import environments, policies
+from bothworlds.experiments import modules, plan
 from bothworlds.experiments.run import run_study
 from bothworlds.experiments.spec import parse
 from bothworlds.experiments.store import Store, chunk
@@ -101,6 +103,17 @@ def driver(tmp_path, out, content, *, seconds=0.003, jobs=1, executor="", **opti
 def environment(**extra):
     """The environment of a process that must find these sources."""
     return os.environ | {"PYTHONPATH": str(Path(bothworlds.__file__).parents[1])} | extra
+
+
+@contextlib.contextmanager
+def registries_restored():
+    """Leave the registries as they were, whatever files of one's own are loaded."""
+    before = [(registry, dict(registry)) for registry in (policies.REGISTRY, environments.REGISTRY)]
+    yield
+    for registry, content in before:
+        registry.clear()
+        registry.update(content)
+    modules.load_plugins.cache_clear()
 
 
 def wait_for(condition, seconds=60.0):

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import bothworlds as bw
 from bothworlds import __main__, cli, environments, policies
 from bothworlds.errors import BothworldsError, InvalidArgumentError, SpecError
+from studies import registries_restored
 
 SMALL = """
 title = "Small"
@@ -40,7 +41,8 @@ def call(*arguments):
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(SMALL)
-    return tmp_path
+    with registries_restored():
+        yield tmp_path
 
 
 def test_from_an_empty_folder_to_a_report(folder):

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bothworlds import environments, policies
-from bothworlds.experiments import modules
-from studies import run_here, small_chunks, study
+from studies import registries_restored, run_here, small_chunks, study
 
 
 @pytest.fixture(autouse=True)
 def _registries():
-    """Leave the registries as they were."""
-    kept = [(registry, dict(registry)) for registry in (policies.REGISTRY, environments.REGISTRY)]
-    yield
-    for registry, content in kept:
-        registry.clear()
-        registry.update(content)
-    modules.load_plugins.cache_clear()
+    with registries_restored():
+        yield
 
 
 @pytest.fixture(name="folder")
