@@ -34,9 +34,12 @@ def enter(namespace: dict[str, Any]) -> None:
     namespace["_back"] = os.getcwd()
     namespace["_folder"] = tempfile.mkdtemp()
     os.chdir(namespace["_folder"])
+    namespace["_way"] = os.environ["BOTHWORLDS_COMPILE"]
+    os.environ["BOTHWORLDS_COMPILE"] = "never"  # what bandits of examples play is not worth it
 
 
 def leave(namespace: dict[str, Any]) -> None:
+    os.environ["BOTHWORLDS_COMPILE"] = namespace["_way"]
     os.chdir(namespace["_back"])
     shutil.rmtree(namespace["_folder"])
 

@@ -7,7 +7,8 @@ caller never waits, but for Python's lock, which it shares with the thread.
 
 ``BOTHWORLDS_COMPILE`` says otherwise: ``wait`` for compiled code in ``Bandit(...)``, or ``never`` compile for
 a bandit. It waits, too, where Python would be too slow, for thousands of arms; and for kernels outside the
-package, which another process could have only by running the program that they are part of.
+package, which another process could have only by running the program that they are part of. What ends
+before it could be compiled, a replay of a few rounds, stays Python.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
 from bothworlds import _jit
 from bothworlds.errors import InvalidArgumentError
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Code: TypeAlias = dict[str, Callable[..., Any]]
 # attributes of a bandit, each with the kernel that it is, and with arguments of the right types
 Kernels: TypeAlias = Mapping[str, tuple[_jit.entry[..., Any], tuple[Any, ...]]]
@@ -55,9 +58,7 @@ def start(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dic
 
     ``recipe`` are the arguments of :func:`bothworlds.warmup.compile_bandit`, in JSON types.
     """
-    way = os.environ.get("BOTHWORLDS_COMPILE") or WAYS[0]
-    if way not in WAYS:
-        raise InvalidArgumentError("BOTHWORLDS_COMPILE", way, f"one of {', '.join(WAYS)}")
+    way = _way()
     many = n_arms >= MANY_ARMS
     if many:
         _jit.advise_numba()
@@ -79,6 +80,20 @@ def start(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dic
         _give(owner, changeover.code)
         if not changeover.done:
             changeover.owners.add(owner)
+
+
+def run_short(kernel: _jit.entry[P, R], *arguments: P.args, **none: P.kwargs) -> R:
+    """Run a kernel that is done before it could be compiled: as Python, unless machine code is asked for."""
+    if _way() == "wait" or any(kind in _jit.outside for kind in _classes(_form(arguments))):
+        return kernel(*arguments, **none)
+    return kernel.python(*arguments, **none)
+
+
+def _way() -> str:
+    way = os.environ.get("BOTHWORLDS_COMPILE") or WAYS[0]
+    if way not in WAYS:
+        raise InvalidArgumentError("BOTHWORLDS_COMPILE", way, f"one of {', '.join(WAYS)}")
+    return way
 
 
 def follow(owner: Any, leader: Any, names: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import numpy as np
@@ -17,6 +18,19 @@ def test_shapes_and_contents():
     assert len(trace) == 2
     assert trace.arms.tolist() == [0, 2]
     assert repr(trace) == "Trace(LightBarrier(), n_arms=3, horizon=10, rounds=2)"
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("way", ["background", "never"])
+def test_a_short_history_is_not_compiled_for_unless_one_waits(way, monkeypatch):
+    kernel = importlib.import_module("bothworlds.simulation.replay")._replay
+    history = {"n_arms": 2, "arms": [0, 1] * 100, "losses": [0.25, 0.2] * 100}
+    compiled = bw.replay(bw.LightBarrier(), **history)
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", way)
+    monkeypatch.setitem(kernel.__dict__, "compiled", None)  # whoever calls it fails
+    np.testing.assert_array_equal(bw.replay(bw.LightBarrier(), **history).p, compiled.p)
+    with pytest.raises(TypeError):  # 500 is the limit
+        bw.replay(bw.LightBarrier(), n_arms=2, arms=[0] * 251, losses=[0.25] * 251)
 
 
 def test_an_empty_history_is_the_start():

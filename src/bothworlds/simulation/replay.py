@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check, rng
+from bothworlds._changeover import run_short
 from bothworlds._jit import FloatArray, IntArray, advise_numba, entry
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, SolverError
@@ -30,7 +32,8 @@ from bothworlds.problem import Problem
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simulation.trace import Trace
 
-LONG = 100_000  # rounds times arms: seconds, as plain Python
+# rounds times arms: what takes less time as Python than compiling would, and what takes seconds as Python
+SHORT, LONG = 500, 100_000
 
 _DONE = 0
 _IMPOSSIBLE = 1
@@ -171,15 +174,16 @@ def replay(
     p, rates, estimates = (np.empty((n + 1, n_arms)) for _ in range(3))
     uniforms = rng.stream(seed).random((n, policy.draws))
     state = init(params)
+    play: Any = run_short if n * n_arms <= SHORT else operator.call
     if problem.several:
         room = np.empty(shown.size)
         arm_array = arm_array if choose == 1 else _sets(arm_array, choose)
-        outcome, t = _replay_rounds(
-            params, state, ends, shown, loss_array, uniforms, p, rates, estimates, room
-        )
+        history: tuple[Any, ...] = (ends, shown, loss_array, uniforms, p, rates, estimates, room)
+        outcome, t = play(_replay_rounds, params, state, *history)
         loss_array = loss_array if choose == 1 else loss_array.reshape(n, choose)
     else:
-        outcome, t = _replay(params, state, arm_array, loss_array, uniforms, p, rates, estimates)
+        history = (arm_array, loss_array, uniforms, p, rates, estimates)
+        outcome, t = play(_replay, params, state, *history)
     if outcome == _IMPOSSIBLE:
         raise InvalidArgumentError(
             "arms",
