@@ -47,8 +47,7 @@ def round_to_come(params: Any, state: Any) -> float:
 def smallest_index(params: Any, state: Any, awake: FloatArray) -> int:
     """The first unseen arm, else the first with the smallest index, of those awake."""
     log_round = math.log(round_to_come(params, state))
-    best = 0
-    smallest = math.inf
+    best, smallest = 0, math.inf
     for i in range(params.n_arms):
         if not is_awake(awake, i):
             continue
@@ -59,6 +58,12 @@ def smallest_index(params: Any, state: Any, awake: FloatArray) -> int:
             smallest = value
             best = i
     return best
+
+
+@generic
+def next_arm(params: Any, state: Any) -> int:
+    """:func:`smallest_index` where all arms are awake; a policy may register a faster way to the same arm."""
+    return smallest_index(params, state, state.chosen[:0])
 
 
 def _init(params: Any) -> IndexState:
@@ -84,7 +89,7 @@ def learn_mean(params: Any, state: Any, arm: int, loss: float, weight: float, me
 
 
 def _step(params: Any, state: IndexState) -> int:
-    state.chosen[0] = smallest_index(params, state, state.chosen[:0])
+    state.chosen[0] = next_arm(params, state)
     return CONVERGED
 
 

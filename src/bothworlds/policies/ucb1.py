@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
+from bothworlds._simd import LANES, lane, load, root, whole
 from bothworlds.policies.base import Policy, init, learn, step
 from bothworlds.policies.graphs.graph import require_loops
 from bothworlds.policies.index import (
     index,
     learn_mean,
+    next_arm,
     plays_its_choice,
     register_index_policy,
     round_to_come,
-    smallest_index,
 )
 from bothworlds.problem import GRAPHS, Problem
 from bothworlds.simplex.kernel import CONVERGED
@@ -103,6 +104,30 @@ def _(params: UCB1Parameters, mean: float, count: float, log_round: float) -> fl
     return mean - math.sqrt(params.alpha * log_round / count)
 
 
+@next_arm.register(UCB1Parameters)
+@next_arm.register(UCBNParameters)
+def _(params: UCB1Parameters, state: Any) -> int:
+    # the indices of four arms at a time: roots and quotients are most of the work
+    counts, sums, n = state.counts, state.sums, params.n_arms
+    for i in range(n):
+        if counts[i] == 0.0:
+            return i
+    log_round = math.log(round_to_come(params, state))
+    best, smallest = 0, math.inf
+    for i in range(0, whole(n), LANES):
+        count = load(counts, i)
+        indices = load(sums, i) / count - root(params.alpha * log_round / count)
+        for k in range(LANES):
+            value = lane(indices, k)
+            if value < smallest:
+                best, smallest = i + k, value
+    for i in range(whole(n), n):
+        value = index(params, sums[i] / counts[i], counts[i], log_round)
+        if value < smallest:
+            best, smallest = i, value
+    return best
+
+
 # --- graphs -------------------------------------------------------------------------------------------------
 
 plays_its_choice(UCBNParameters)
@@ -123,5 +148,5 @@ def _(params: UCBNParameters, state: UCBNState) -> float:
 @step.register(UCBNParameters)
 def _(params: UCBNParameters, state: UCBNState) -> int:
     state.round[0] += 1.0
-    state.chosen[0] = smallest_index(params, state, state.chosen[:0])
+    state.chosen[0] = next_arm(params, state)
     return CONVERGED
