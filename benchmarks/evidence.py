@@ -14,7 +14,7 @@ import numpy as np
 
 import bothworlds as bw
 from bothworlds._jit import entry
-from bothworlds.inference import kept as room
+from bothworlds.inference import state as evidence_state
 from bothworlds.inference.alarm import alarm_of
 from bothworlds.inference.comparisons import AnyWorld, StationaryWorld
 from bothworlds.inference.coverage import ever_missed
@@ -84,10 +84,10 @@ class Played:
     def looks(self, count=70):
         """What is kept at so many times, evenly on a log scale from round 50."""
         horizon, n_arms = self.means.shape
-        kept, before = room.init(n_arms, True), 0
+        kept, before = evidence_state.init(n_arms, True), 0
         p = self.table[np.arange(horizon), self.arms]
         for t in np.unique(np.geomspace(50, horizon, count).astype(int)):
-            room.take_in(kept, self.arms[before:t], self.rewards[before:t], p[before:t])
+            evidence_state.take_in(kept, self.arms[before:t], self.rewards[before:t], p[before:t])
             before = t
             yield int(t), kept
 
@@ -175,16 +175,16 @@ def costs(runs):
     )
     print("\nCosts of calls from Python, best of 5\n\n| what | µs |\n|---|---|")
     for name, full in (("arms", False), ("full", True)):
-        kept = room.init(10, full)
-        answered = room.answered.bind(kept, 0, 0.5, 0.5)
+        kept = evidence_state.init(10, full)
+        answered = evidence_state.answered.bind(kept, 0, 0.5, 0.5)
 
         def answer(kept=kept, answered=answered):
             for arm, reward, one in zip(arms, rewards, p, strict=True):
                 answered(kept, arm, reward, one)
 
         columns = np.array(arms), np.array(rewards), np.array(p)
-        room.take_in(kept, *columns)
-        inside = best_of(5, lambda kept=kept, columns=columns: room.take_in(kept, *columns))
+        evidence_state.take_in(kept, *columns)
+        inside = best_of(5, lambda kept=kept, columns=columns: evidence_state.take_in(kept, *columns))
         spent = best_of(5, answer) / n * 1e6
         print(f"| {name!r}: an answer, with the drift alarm | {spent:.2f} |")
         print(f"| {name!r}: both, inside a kernel | {inside / n * 1e6:.2f} |")
@@ -261,8 +261,8 @@ def drift(runs):
         since = []
         for seed in range(runs):
             run = Played(bw.LightBarrier(), means, seed, known=False)
-            kept = room.init(5, False)
-            room.take_in(kept, run.arms, run.rewards, np.ones(horizon))
+            kept = evidence_state.init(5, False)
+            evidence_state.take_in(kept, run.arms, run.rewards, np.ones(horizon))
             alarm = alarm_of(kept.drift, range(5))
             since += [alarm.since] if alarm else []
         median = f"{np.median(since):,.0f}" if since else "–"

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 import bothworlds as bw
-from bothworlds.inference import kept as keeping
+from bothworlds.inference import state as evidence_state
 from bothworlds.inference.comparisons import AnyWorld, StationaryWorld
 from bothworlds.inference.looks import Truth, look
 from bothworlds.inference.sums import Sums
@@ -44,11 +44,11 @@ def fooled(world: E.Environment) -> np.ndarray:
     run = bw.simulate(bw.LightBarrier(), world, horizon=HORIZON, replications=RUNS, seed=1, trace=True)
     found = np.zeros((RUNS, MARKS.size, len(COLORS)), dtype=bool)
     for k, trace in enumerate(run.traces[0]):
-        kept, before = keeping.init(2, True), 0
+        kept, before = evidence_state.init(2, True), 0
         p = trace.p[np.arange(HORIZON), trace.arms]
         for mark, t in enumerate(MARKS):
             part = slice(before, t)
-            keeping.take_in(kept, trace.arms[part], 1.0 - trace.losses[part], p[part])
+            evidence_state.take_in(kept, trace.arms[part], 1.0 - trace.losses[part], p[part])
             seen = look(kept, Truth(None, None, still=False), error=ERROR)
             stationary, any_world = (one(kept.sums).out(ERROR).any() for one in (StationaryWorld, AnyWorld))
             found[k, mark] = z_test(kept.sums), stationary, seen.standing < 2.0, any_world

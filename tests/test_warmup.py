@@ -6,7 +6,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.inference import comparisons, engine
-from bothworlds.inference import kept as keeping
+from bothworlds.inference import state as evidence_state
 from bothworlds.policies.base import pull_once, update_once
 from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.simulation.engine import play_block
@@ -50,7 +50,7 @@ def test_evidence_is_prepared_too(monkeypatch):
     _conclude()
     entries = [
         value
-        for module in (keeping, engine, comparisons)
+        for module in (evidence_state, engine, comparisons)
         for value in vars(module).values()
         if hasattr(value, "compiled") and value.__module__ == module.__name__
     ]

@@ -28,7 +28,7 @@ from bothworlds.bandit import Bandit
 from bothworlds.bandit.saving import problem_options
 from bothworlds.environments import Bernoulli, Environment
 from bothworlds.inference import Evidence
-from bothworlds.inference import kept as keeping
+from bothworlds.inference import state as evidence_state
 from bothworlds.policies import UCB1, Uniform
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.ftrl import FTRL
@@ -93,8 +93,8 @@ def _conclude() -> None:
     """What ``Bandit(evidence=…)`` keeps, and what its evidence is asked."""
     for kind in ("arms", "full"):
         _use(UCB1() if kind == "arms" else Uniform(), FEW_ARMS, None, f"evidence {kind}")
-        kept = keeping.init(FEW_ARMS, kind == "full")
-        keeping.take_in(kept, np.arange(FEW_ARMS), np.ones(FEW_ARMS), np.ones(FEW_ARMS))
+        kept = evidence_state.init(FEW_ARMS, kind == "full")
+        evidence_state.take_in(kept, np.arange(FEW_ARMS), np.ones(FEW_ARMS), np.ones(FEW_ARMS))
         for world in (None, "any") if kind == "full" else (None,):
             evidence = Evidence(kept, tuple(range(FEW_ARMS)), world=world)
             evidence.table()

@@ -108,7 +108,7 @@ def test_segments_keep_their_own_and_answer_after_a_rest():
         play(bandits[name], 20)
         bandits[name]._rest()
         bandits[name].update(bandits[name].pull(5), rewards=np.ones(5))
-    assert [int(bandit.evidence().kept.sums.answers.sum()) for bandit in bandits.values()] == [25, 25]
+    assert [int(bandit.evidence().state.sums.answers.sum()) for bandit in bandits.values()] == [25, 25]
 
 
 def test_an_older_file_begins_now_and_says_so():
@@ -122,7 +122,7 @@ def test_an_older_file_begins_now_and_says_so():
     assert again.evidence().rounds == 0
     assert "since pull 41" in str(again.evidence())
     play(again, 10)
-    assert int(again.evidence().kept.sums.answers.sum()) == again.evidence().rounds == 10
+    assert int(again.evidence().state.sums.answers.sum()) == again.evidence().rounds == 10
     with pytest.raises(StateError, match="keeps evidence='full', not 'arms'"):
         bw.Bandit.from_dict(again.to_dict(), evidence="arms")
     assert bw.Bandit.from_dict(data).to_dict()["evidence"] is None
@@ -135,7 +135,7 @@ def test_a_restart_begins_anew():
     bandit.restart()
     bandit.update(late, reward=1.0)
     assert bandit.evidence().since == 41
-    assert int(bandit.evidence().kept.sums.answers.sum()) == 0
+    assert int(bandit.evidence().state.sums.answers.sum()) == 0
 
 
 @pytest.mark.parametrize("learn_at", ["arrival", "deadline"])
@@ -143,8 +143,8 @@ def test_answers_that_never_came_are_zeros_but_no_drift(learn_at):
     bandit = bw.Bandit(ARMS, seed=7, evidence="full", wait=1, missing=0.0, learn_at=learn_at)
     bandit.pull(31)
     evidence = bandit.evidence()
-    assert int(evidence.kept.sums.answers.sum()) == 30
-    drift_has_seen = evidence.kept.drift.scalars[1]
+    assert int(evidence.state.sums.answers.sum()) == 30
+    drift_has_seen = evidence.state.drift.scalars[1]
     assert drift_has_seen == (0 if learn_at == "arrival" else 30)
 
 

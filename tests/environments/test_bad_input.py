@@ -157,7 +157,7 @@ REFUSED = [
     (en.Alternating, {"n_arms": 2, "period": 5, "offset": -1}, r"offset must be at least 0, got -1"),
     (en.Alternating, {"n_arms": 2, "period": 5, "other": 1.5}, r"other must be .* at most 1, got 1.5"),
     (en.SwitchingCost, {"base": BASE, "cost": -0.5}, r"cost must be a finite number at least 0, got -0.5"),
-    (en.SwitchingCost, {"base": 3, "cost": 1}, r"base must be an environment .*, got 3"),
+    (en.SwitchingCost, {"base": 3, "cost": 1}, r"base must be an environment, got 3"),
     (
         en.SwitchingCost,
         {"base": en.SwitchingCost(BASE, cost=1), "cost": 1},
@@ -169,7 +169,7 @@ REFUSED = [
         r"not Delayed, got Delayed\(.*write Delayed\(SwitchingCost",
     ),
     (en.Delayed, {"base": BASE, "mean": 1, "lost": 1}, r"lost must be .* below 1, got 1.0"),
-    (en.Corrupted, {"base": 3, "budget": 1}, r"base must be an environment with fixed gaps, got 3"),
+    (en.Corrupted, {"base": 3, "budget": 1}, r"base must be an environment, got 3"),
     (en.Corrupted, {"base": en.Minimax(n_arms=2), "budget": 1}, r"fixed gaps, got Minimax\(n_arms=2\)"),
     (en.Corrupted, {"base": BASE, "budget": -1}, r"budget must be a finite number at least 0, got -1.0"),
     (en.Corrupted, {"base": BASE, "budget": math.inf}, r"budget must be a finite number at least 0, got inf"),

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.inference import kept as room
+from bothworlds.inference import state as evidence_state
 from bothworlds.inference.alarm import LOG_E, N_NUMBERS, STAKE, TOTAL, alarm_of
 from oracle import inference as oracle
 
 
 def fed(arms, rewards, n_arms):
-    kept = room.init(n_arms, False)
-    room.take_in(kept, arms, rewards, np.ones(arms.size))
+    kept = evidence_state.init(n_arms, False)
+    evidence_state.take_in(kept, arms, rewards, np.ones(arms.size))
     return kept.drift
 
 
@@ -125,21 +125,21 @@ def test_audit_needs_no_rewards_and_names_what_is_missing():
 def test_an_arm_that_arrives_gets_its_share_of_what_there_is():
     """By hand: nothing is won or lost by an arrival, and every stake grows as the e-value of its arm."""
     rng = np.random.default_rng(7)
-    kept, stakes, total = room.init(2, False), [0.5, 0.5], 1.0
+    kept, stakes, total = evidence_state.init(2, False), [0.5, 0.5], 1.0
     for arrival in range(4):
         n, n_arms = 400, len(stakes)
         arms = rng.integers(0, n_arms, n)
         rewards = (rng.random(n) < 0.4).astype(float)
-        room.take_in(kept, arms, rewards, np.ones(n))
+        evidence_state.take_in(kept, arms, rewards, np.ones(n))
         total = sum(stake * math.exp(value) for stake, value in zip(stakes, log_es(kept.drift), strict=True))
         assert alarm_of(kept.drift, range(n_arms)).log_e == pytest.approx(math.log(total))
         assert total < 0.9  # e-values of arms that stand still fall: each newcomer used to bring 1 of its own
-        kept = room.with_another_arm(kept)
+        kept = evidence_state.with_another_arm(kept)
         stakes = [stake * n_arms / (n_arms + 1) for stake in stakes] + [total / (n_arms + 1)]
         assert kept.drift.arms.reshape(-1, N_NUMBERS)[:, STAKE] == pytest.approx(stakes)
         assert alarm_of(kept.drift, range(n_arms + 1)).log_e == pytest.approx(math.log(total)), arrival
         assert kept.drift.scalars[TOTAL] == pytest.approx(total)
     moved = np.r_[np.zeros(300), np.ones(300)]
-    room.take_in(kept, np.full(600, 5), moved, np.ones(600))
+    evidence_state.take_in(kept, np.full(600, 5), moved, np.ones(600))
     assert alarm_of(kept.drift, range(6)).arm == 5
     assert alarm_of(kept.drift, range(6)).since > 1600 + 300

@@ -9,7 +9,7 @@ import pytest
 
 from bothworlds import statefile
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.inference import kept as room
+from bothworlds.inference import state as evidence_state
 from bothworlds.inference.engine import FACTORS
 from bothworlds.inference.intervals import arm_ends, value_ends
 from bothworlds.inference.regret import any_regret
@@ -28,8 +28,8 @@ def decisions(n=200, n_arms=3, seed=0, *, binary=False):
 
 
 def fed(arms, rewards, probabilities, n_arms=3, *, full=True):
-    kept = room.init(n_arms, full)
-    room.take_in(kept, arms, rewards, probabilities)
+    kept = evidence_state.init(n_arms, full)
+    evidence_state.take_in(kept, arms, rewards, probabilities)
     return kept
 
 
@@ -55,12 +55,16 @@ def test_six_sums_of_logarithms():
 @pytest.mark.parametrize("binary", [False, True])
 def test_one_by_one_and_as_python_give_the_same_bits(full, binary):
     rows = decisions(100, binary=binary)
-    together, single, python = fed(*rows, full=full), room.init(3, full), room.init(3, full)
+    together, single, python = (
+        fed(*rows, full=full),
+        evidence_state.init(3, full),
+        evidence_state.init(3, full),
+    )
     for arm, reward, p in zip(*(column.tolist() for column in rows), strict=True):
         note_decision(single.sums, arm)
-        room.answered(single, arm, reward, p)
+        evidence_state.answered(single, arm, reward, p)
         note_decision(python.sums, arm)
-        room.answered.py_func(python, arm, reward, p)
+        evidence_state.answered.py_func(python, arm, reward, p)
     for kept in (single, python):
         for one, other in zip((*together.sums, *together.drift), (*kept.sums, *kept.drift), strict=True):
             assert one.tobytes() == other.tobytes()
@@ -85,7 +89,7 @@ def test_shards_and_order_do_not_matter():
                 assert mine == pytest.approx(theirs, abs=1e-12)
         assert any_regret(whole, 0.05) == pytest.approx(any_regret(other, 0.05), abs=1e-11)
     with pytest.raises(InvalidArgumentError, match="3 arms and 6 kinds"):
-        _ = whole + room.init(3, False).sums
+        _ = whole + evidence_state.init(3, False).sums
 
 
 def test_huge_weights_neither_overflow_nor_hurt():
@@ -99,13 +103,13 @@ def test_huge_weights_neither_overflow_nor_hurt():
 
 def test_an_answer_never_widens_what_was_known():
     arms, rewards, probabilities = decisions(120)
-    kept = room.init(3, True)
+    kept = evidence_state.init(3, True)
     for arm in arms:
         note_decision(kept.sums, int(arm))
     before = [*arm_ends(kept.sums, "stationary", 0.05), *arm_ends(kept.sums, "any", 0.05)]
     value = value_ends(kept.sums, 0.05)
     for arm, reward, p in zip(arms.tolist(), rewards.tolist(), probabilities.tolist(), strict=True):
-        room.answered(kept, arm, reward, p)
+        evidence_state.answered(kept, arm, reward, p)
         now = [*arm_ends(kept.sums, "stationary", 0.05), *arm_ends(kept.sums, "any", 0.05)]
         for k in (0, 3):
             assert np.all(now[k] >= before[k] - 1e-12)
@@ -128,16 +132,16 @@ def test_mirror():
 def test_saved_and_read_back_it_goes_on_with_the_same_bits():
     arms, rewards, probabilities = decisions(333)
     kept = fed(arms[:150], rewards[:150], probabilities[:150])
-    read = statefile.unpack(room.init(3, True), json.loads(json.dumps(statefile.pack(kept))))
+    read = statefile.unpack(evidence_state.init(3, True), json.loads(json.dumps(statefile.pack(kept))))
     for each in (kept, read):
-        room.take_in(each, arms[150:], rewards[150:], probabilities[150:])
+        evidence_state.take_in(each, arms[150:], rewards[150:], probabilities[150:])
     assert statefile.pack(kept) == statefile.pack(read)
 
 
 def test_an_arm_more():
     arms, rewards, probabilities = decisions(100)
     kept = fed(arms, rewards, probabilities)
-    grown = room.with_another_arm(kept)
+    grown = evidence_state.with_another_arm(kept)
     one, two = Evidence(kept, (0, 1, 2)), Evidence(grown, (0, 1, 2, 3))
     assert [one[arm] for arm in range(3)] == [two[arm] for arm in range(3)]
     assert (two[3].low, two[3].high) == (0.0, 1.0)

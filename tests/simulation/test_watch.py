@@ -24,7 +24,7 @@ WORLD = E.Bernoulli(means=[0.2, 0.55, 0.6])
 def told(bandit, means, full):
     """The numbers of a look, from what the bandit says to its user, who reports losses."""
     found = []
-    leader = int(np.argmax([bandit.evidence().kept.sums.pulls[i] for i in range(3)]))
+    leader = int(np.argmax([bandit.evidence().state.sums.pulls[i] for i in range(3)]))
     for world in ("stationary", "any"):
         if world == "any" and not full:
             found += [math.nan] * 4
@@ -103,13 +103,13 @@ def test_policies_that_look_elsewhere_are_refused():
 
 
 def kept_of(means, n=900):
-    from bothworlds.inference import kept as room
+    from bothworlds.inference import state as evidence_state
 
     random = np.random.default_rng(3)
-    kept = room.init(len(means), True)
+    kept = evidence_state.init(len(means), True)
     arms = random.integers(0, len(means), n)
     rewards = (random.random(n) < np.array(means)[arms]).astype(float)
-    room.take_in(kept, arms, rewards, np.full(n, 1.0 / len(means)))
+    evidence_state.take_in(kept, arms, rewards, np.full(n, 1.0 / len(means)))
     return kept
 
 

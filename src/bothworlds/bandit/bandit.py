@@ -12,13 +12,13 @@ from bothworlds.bandit.feedback import Range
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.learning import learn_log
 from bothworlds.bandit.playing import KERNELS, ROOM
+from bothworlds.bandit.queries import Queries
 from bothworlds.bandit.recording import Kind
-from bothworlds.bandit.telling import Telling
 from bothworlds.errors import StateError
 from bothworlds.policies.base import Policy
 
 
-class Bandit(Telling):
+class Bandit(Queries):
     """Choose among arms, learn from what comes back, whatever the world is like.
 
     Parameters

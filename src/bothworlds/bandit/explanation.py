@@ -12,7 +12,7 @@ from bothworlds.bandit.pull import Label, Pull
 from bothworlds.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from bothworlds.bandit.telling import Telling
+    from bothworlds.bandit.queries import Queries
 
 SHOWN = 5  # arms
 
@@ -80,7 +80,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(bandit: Telling, pull: Pull | str) -> Explanation:
+def explain(bandit: Queries, pull: Pull | str) -> Explanation:
     """What ``bandit`` can say of a pull that it made."""
     number, row = bandit._find_any(pull)
     if row is not None:

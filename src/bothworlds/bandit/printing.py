@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bothworlds._words import counted, plural
 
 if TYPE_CHECKING:
-    from bothworlds.bandit.telling import Telling
+    from bothworlds.bandit.queries import Queries
 
 SHOWN_ARMS = 20
 
@@ -25,7 +25,7 @@ class Arm(NamedTuple):
     """How its probability has moved, as a line of blocks."""
 
 
-def arms_of(bandit: Telling) -> list[Arm]:
+def arms_of(bandit: Queries) -> list[Arm]:
     """The arms, likeliest first."""
     rows = []
     with bandit._lock:
@@ -42,7 +42,7 @@ def arms_of(bandit: Telling) -> list[Arm]:
     return sorted(rows, key=lambda row: -row.p)
 
 
-def headline(bandit: Telling) -> str:
+def headline(bandit: Queries) -> str:
     """What it is and how far."""
     of = f" of {bandit.horizon}" if bandit.horizon is not None else ""
     open_pulls = len(bandit.outstanding) if bandit._defers else len(bandit._open)
@@ -53,13 +53,13 @@ def headline(bandit: Telling) -> str:
     return f"{len(bandit)} arms{posed}, {bandit.policy!r}, {bandit.rounds}{of} {pulls}{waiting}"
 
 
-def line(bandit: Telling) -> str:
+def line(bandit: Queries) -> str:
     """For ``repr``."""
     first = arms_of(bandit)[0]
     return f"<Bandit: {headline(bandit)}; likeliest next: {first.label} ({first.p:.1%})>"
 
 
-def text(bandit: Telling) -> str:
+def text(bandit: Queries) -> str:
     """For ``print``."""
     arms, word = arms_of(bandit), bandit._word
     width = max(3, *(len(arm.label) for arm in arms[:SHOWN_ARMS]))
@@ -73,7 +73,7 @@ def text(bandit: Telling) -> str:
     return "\n".join(lines)
 
 
-def page(bandit: Telling) -> str:
+def page(bandit: Queries) -> str:
     """For notebooks."""
     arms = arms_of(bandit)
     body = "".join(

@@ -13,7 +13,7 @@ from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.inference import kept as keeping
+from bothworlds.inference import state as evidence_state
 from bothworlds.inference.sums import N_COUNTS, PULLS
 from bothworlds.policies.base import Policy, init, weight_of
 
@@ -61,42 +61,42 @@ class Record:
         """Forget all answers; decisions count from now on, after so many pulls of each arm."""
         self.before = list(pulls)
         self.since = sum(self.before)  # the number of pulls before the first that counts
-        self.kept = keeping.init(len(self.before), self.kind == "full")
+        self.state = evidence_state.init(len(self.before), self.kind == "full")
 
     def kernels(self) -> Kernels:
         """The attributes that are kernels, with arguments of the right types."""
         numbers, values = np.empty(0, np.int64), np.empty(0)
         return {
-            "answer": (keeping.answered, (self.kept, 0, 0.0, 1.0)),
-            "impute": (keeping.imputed, (self.kept, 0, 0.0, 1.0)),
-            "answer_many": (keeping.answered_many, (self.kept, numbers, values, values)),
+            "answer": (evidence_state.answered, (self.state, 0, 0.0, 1.0)),
+            "impute": (evidence_state.imputed, (self.state, 0, 0.0, 1.0)),
+            "answer_many": (evidence_state.answered_many, (self.state, numbers, values, values)),
         }
 
     def hear(self, arm: int, loss: float, probability: float, *, imputed: bool) -> None:
         """The answer to a decision that counts; one that was imputed says nothing of when."""
         note = self.impute if imputed else self.answer
-        note(self.kept, arm, 1.0 - loss, min(1.0, probability + self.slack))
+        note(self.state, arm, 1.0 - loss, min(1.0, probability + self.slack))
 
     def hear_many(self, arms: IntArray, losses: FloatArray, probabilities: FloatArray) -> None:
         """The same for many, in their order."""
-        self.answer_many(self.kept, arms, 1.0 - losses, np.minimum(1.0, probabilities + self.slack))
+        self.answer_many(self.state, arms, 1.0 - losses, np.minimum(1.0, probabilities + self.slack))
 
     def add_arm(self) -> None:
         """One arm more, of which nothing is known."""
         self.before.append(0)
-        self.kept = keeping.with_another_arm(self.kept)
+        self.state = evidence_state.with_another_arm(self.state)
 
-    def counted(self, pulls: Sequence[int]) -> keeping.Kept:
+    def counted(self, pulls: Sequence[int]) -> evidence_state.EvidenceState:
         """Sums in which the decisions of every arm are those since the beginning."""
-        kept = statefile.copy_state(self.kept)
-        kept.sums.counts[PULLS::N_COUNTS] = np.subtract(pulls, self.before)
-        counted: keeping.Kept = kept
+        state = statefile.copy_state(self.state)
+        state.sums.counts[PULLS::N_COUNTS] = np.subtract(pulls, self.before)
+        counted: evidence_state.EvidenceState = state
         return counted
 
     def copy(self) -> Record:
         """An independent copy, without kernels."""
         twin = Record(self.kind, self.slack, self.before)
-        twin.kept = statefile.copy_state(self.kept)
+        twin.state = statefile.copy_state(self.state)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,10 +104,10 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types."""
-        return {"kind": self.kind, "before": list(self.before), "kept": statefile.pack(self.kept)}
+        return {"kind": self.kind, "before": list(self.before), "kept": statefile.pack(self.state)}
 
     def restore(self, data: dict[str, Any]) -> None:
         """Know what :meth:`to_dict` described."""
         self.before = statefile.counts(data, "before", len(self.before))
         self.since = sum(self.before)
-        self.kept = statefile.unpack(self.kept, data["kept"], "evidence")
+        self.state = statefile.unpack(self.state, data["kept"], "evidence")

@@ -22,8 +22,8 @@ from bothworlds.environments.gem import Gem as Gem
 from bothworlds.environments.logged import Logged as Logged
 from bothworlds.environments.loss_table import LossTable as LossTable
 from bothworlds.environments.minimax import Minimax as Minimax
-from bothworlds.environments.posed import FeedbackGraph as FeedbackGraph
-from bothworlds.environments.posed import SemiBandit as SemiBandit
+from bothworlds.environments.problems import FeedbackGraph as FeedbackGraph
+from bothworlds.environments.problems import SemiBandit as SemiBandit
 from bothworlds.environments.python_environment import PythonEnvironment as PythonEnvironment
 from bothworlds.environments.random_walk import RandomWalk as RandomWalk
 from bothworlds.environments.seasonal import Seasonal as Seasonal

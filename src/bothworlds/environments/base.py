@@ -57,6 +57,9 @@ class Environment(Value, ABC):
     shows_any_arm: ClassVar[bool] = True
     """Can it show the loss of an arm that is not played?"""
 
+    sets_add_up: ClassVar[bool] = True
+    """Is what a set of arms costs the sum over its arms, each by itself?"""
+
     if TYPE_CHECKING:  # a field of some environments, a property of others
 
         @property
@@ -113,7 +116,7 @@ def take_over(environment: Environment, base: Environment) -> None:
         kind, outer = type(environment).__name__, type(base).__name__
         fix = f"write {outer}({kind}(...), ...)"
         raise InvalidArgumentError("base", base, "a world in which one arm is chosen", fix=fix)
-    for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm"):
+    for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm", "sets_add_up"):
         object.__setattr__(environment, name, getattr(base, name))
 
 

@@ -11,18 +11,15 @@ import numpy as np
 from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.environments.base import (
-    Environment,
-    add_to_totals,
     benchmark,
     cost_of,
     loss_of,
     open_world,
     prepare,
-    take_over,
     total_of,
     watches,
 )
-from bothworlds.environments.delayed import Delayed
+from bothworlds.environments.wrapper import Wrapper, passes_on
 from bothworlds.errors import InvalidArgumentError
 
 STRATEGIES = ("front", "targeted", "adaptive", "inside")
@@ -58,7 +55,7 @@ SPENT, TOUCHED = 0, 1
 
 
 @dataclass(frozen=True, repr=False)
-class Corrupted(Environment, name="corrupted"):
+class Corrupted(Wrapper, name="corrupted"):
     """Another environment whose losses an adversary changes, within a budget C = Σ_t max_i abs(change).
 
     Strategies, each applied while the budget lasts:
@@ -93,7 +90,6 @@ class Corrupted(Environment, name="corrupted"):
     200.0
     """
 
-    base: Environment
     budget: float
     _: KW_ONLY
     strategy: Literal["front", "targeted", "adaptive", "inside"] = "front"
@@ -101,29 +97,17 @@ class Corrupted(Environment, name="corrupted"):
     regret_kind = "regret on the corrupted losses; clean_regret: sum of the gaps of the arms played"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Environment) or self.base.gaps is None:
+        super().__post_init__()
+        if self.base.gaps is None:
             raise InvalidArgumentError("base", self.base, "an environment with fixed gaps")
         if isinstance(self.base, Corrupted):
             raise InvalidArgumentError("base", self.base, "an environment that is not Corrupted itself")
-        if isinstance(self.base, Delayed):
-            raise InvalidArgumentError(
-                "base",
-                self.base,
-                "an environment that is not Delayed",
-                fix="write Delayed(Corrupted(...), ...)",
-            )
         _check.number("budget", self.budget, at_least=0.0)
         _check.one_of("strategy", self.strategy, STRATEGIES)
         if self.strategy == "inside" and len(self.base.optimal_arms or ()) < 2:
             raise InvalidArgumentError(
                 "base", self.base, "an environment with at least two optimal arms for strategy='inside'"
             )
-        take_over(self, self.base)
-
-    @property
-    def n_arms(self) -> int:
-        """The number of arms."""
-        return self.base.n_arms
 
     @property
     def gaps(self) -> FloatArray | None:
@@ -137,10 +121,6 @@ class Corrupted(Environment, name="corrupted"):
     def spread(self, horizon: int) -> float:
         """At most twice the budget; 0 with a single optimal arm."""
         return 0.0 if len(self.optimal_arms or ()) == 1 else 2.0 * min(self.budget, horizon)
-
-    def block(self, random: np.random.Generator, before: int, last: int) -> CorruptedParameters:
-        """Those of the base for these rounds, and the adversary's."""
-        return self.parameters(last)._replace(base=self.base.block(random, before, last))
 
     def parameters(self, horizon: int) -> CorruptedParameters:
         """Those of the base, and the adversary's."""
@@ -158,6 +138,9 @@ class Corrupted(Environment, name="corrupted"):
             arms[0],
             arms[min(1, len(arms) - 1)],
         )
+
+
+passes_on(CorruptedParameters)
 
 
 @open_world.register(CorruptedParameters)
@@ -215,11 +198,6 @@ def _(env: CorruptedParameters, world: CorruptedWorld, t: int, p: FloatArray, un
         world.changes[i] += world.corrupted[i] - world.clean[i]
     scalars[SPENT] += price
     scalars[TOUCHED] = 1.0
-
-
-@add_to_totals.register(CorruptedParameters)
-def _(env: CorruptedParameters, world: CorruptedWorld) -> None:
-    add_to_totals(env.base, world.base)
 
 
 @loss_of.register(CorruptedParameters)

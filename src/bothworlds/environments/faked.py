@@ -5,23 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import (
-    Environment,
-    add_to_totals,
-    benchmark,
-    cost_of,
-    loss_of,
-    open_world,
-    prepare,
-    take_over,
-    total_of,
-    watches,
-)
-from bothworlds.environments.delayed import Delayed
+from bothworlds.environments.base import loss_of, open_world
+from bothworlds.environments.wrapper import Wrapper, passes_on
 from bothworlds.errors import InvalidArgumentError
 
 
@@ -35,8 +22,14 @@ class FakedParameters(NamedTuple):
     mean: float
 
 
+class FakedWorld(NamedTuple):
+    """The base world."""
+
+    base: Any
+
+
 @dataclass(frozen=True, repr=False)
-class Faked(Environment, name="faked"):
+class Faked(Wrapper, name="faked"):
     """Another environment in which the feedback of one arm is faked in some rounds: clicks by robots, say.
 
     In rounds first … last the loss *shown* for the arm is not its own: it is 1 with probability ``mean``,
@@ -66,7 +59,6 @@ class Faked(Environment, name="faked"):
     True
     """
 
-    base: Environment
     _: KW_ONLY
     arm: int
     first: int
@@ -74,15 +66,7 @@ class Faked(Environment, name="faked"):
     mean: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Environment):
-            raise InvalidArgumentError("base", self.base, "an environment")
-        if isinstance(self.base, Delayed):
-            raise InvalidArgumentError(
-                "base",
-                self.base,
-                "an environment that is not Delayed",
-                fix="write Delayed(Faked(...), ...)",
-            )
+        super().__post_init__()
         if _check.integer("arm", self.arm, at_least=0) >= self.base.n_arms:
             raise InvalidArgumentError("arm", self.arm, f"below the number of arms, {self.base.n_arms}")
         _check.integer("first", self.first, at_least=1)
@@ -90,12 +74,6 @@ class Faked(Environment, name="faked"):
         _check.number("mean", self.mean, at_least=0.0, at_most=1.0)
         kind = f"on what the arms really cost, {self.base.regret_kind}"
         object.__setattr__(self, "regret_kind", kind)
-        take_over(self, self.base)
-
-    @property
-    def n_arms(self) -> int:
-        """The number of arms."""
-        return self.base.n_arms
 
     def mean_losses_so_far(self, world: Any, t: int) -> None:
         """Nobody adds up what is shown."""
@@ -107,48 +85,17 @@ class Faked(Environment, name="faked"):
             self.base.parameters(horizon), self.arm, self.first, self.last, float(self.mean)
         )
 
-    def block(self, random: np.random.Generator, before: int, last: int) -> FakedParameters:
-        """Those of the base for these rounds, and the fakes."""
-        return self.parameters(last)._replace(base=self.base.block(random, before, last))
+
+passes_on(FakedParameters)
 
 
 @open_world.register(FakedParameters)
-def _(env: FakedParameters) -> Any:
-    return open_world(env.base)
-
-
-@watches.register(FakedParameters)
-def _(env: FakedParameters) -> bool:
-    return watches(env.base)
-
-
-@prepare.register(FakedParameters)
-def _(env: FakedParameters, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:
-    prepare(env.base, world, t, p, uniforms)
-
-
-@add_to_totals.register(FakedParameters)
-def _(env: FakedParameters, world: Any) -> None:
-    add_to_totals(env.base, world)
+def _(env: FakedParameters) -> FakedWorld:
+    return FakedWorld(open_world(env.base))
 
 
 @loss_of.register(FakedParameters)
-def _(env: FakedParameters, world: Any, t: int, arm: int, uniforms: FloatArray) -> float:
+def _(env: FakedParameters, world: FakedWorld, t: int, arm: int, uniforms: FloatArray) -> float:
     if arm == env.arm and env.first <= t <= env.last:
         return 1.0 if uniforms[0] < env.mean else 0.0
-    return loss_of(env.base, world, t, arm, uniforms)
-
-
-@cost_of.register(FakedParameters)
-def _(env: FakedParameters, world: Any, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
-    return cost_of(env.base, world, t, arm, uniforms)
-
-
-@benchmark.register(FakedParameters)
-def _(env: FakedParameters, world: Any, t: int) -> tuple[float, float]:
-    return benchmark(env.base, world, t)
-
-
-@total_of.register(FakedParameters)
-def _(env: FakedParameters, world: Any, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
-    return total_of(env.base, world, t, arm, uniforms)
+    return loss_of(env.base, world.base, t, arm, uniforms)

@@ -9,18 +9,8 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import (
-    Environment,
-    add_to_totals,
-    benchmark,
-    cost_of,
-    loss_of,
-    open_world,
-    prepare,
-    take_over,
-    watches,
-)
-from bothworlds.environments.delayed import Delayed
+from bothworlds.environments.base import cost_of, open_world
+from bothworlds.environments.wrapper import Wrapper, passes_on
 from bothworlds.errors import InvalidArgumentError
 
 
@@ -39,7 +29,7 @@ class SwitchingCostWorld(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class SwitchingCost(Environment, name="switching-cost"):
+class SwitchingCost(Wrapper, name="switching-cost"):
     """Another environment in which every change of the arm played costs something on top.
 
     Losses are those of the base. Regret is that of the base plus λ·#{t ≥ 2: the arm of round t is another
@@ -61,25 +51,17 @@ class SwitchingCost(Environment, name="switching-cost"):
     'pseudo-regret: sum of the gaps of the arms played; and the cost of every switch'
     """
 
-    base: Environment
     _: KW_ONLY
     cost: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.base, Delayed):
-            fix = "write Delayed(SwitchingCost(...), ...)"
-            raise InvalidArgumentError("base", self.base, "an environment that is not Delayed", fix=fix)
-        if not isinstance(self.base, Environment) or isinstance(self.base, SwitchingCost):
+        super().__post_init__()
+        if isinstance(self.base, SwitchingCost):
             wanted = "an environment that is not a SwitchingCost itself"
             raise InvalidArgumentError("base", self.base, wanted)
         _check.number("cost", self.cost, at_least=0.0)
         object.__setattr__(self, "regret_kind", f"{self.base.regret_kind}; and the cost of every switch")
-        take_over(self, self.base)
-
-    @property
-    def n_arms(self) -> int:
-        """The number of arms."""
-        return self.base.n_arms
+        object.__setattr__(self, "sets_add_up", False)
 
     @property
     def gaps(self) -> FloatArray | None:
@@ -94,42 +76,17 @@ class SwitchingCost(Environment, name="switching-cost"):
         """That of the base."""
         return self.base.spread(horizon)
 
-    def block(self, random: np.random.Generator, before: int, last: int) -> SwitchingCostParameters:
-        """That of the base, and the cost."""
-        return SwitchingCostParameters(self.base.block(random, before, last), float(self.cost))
-
     def parameters(self, horizon: int) -> SwitchingCostParameters:
         """Those of the base, and the cost."""
         return SwitchingCostParameters(self.base.parameters(horizon), float(self.cost))
 
 
+passes_on(SwitchingCostParameters)
+
+
 @open_world.register(SwitchingCostParameters)
 def _(env: SwitchingCostParameters) -> SwitchingCostWorld:
     return SwitchingCostWorld(open_world(env.base), np.full(1, -1.0))
-
-
-@watches.register(SwitchingCostParameters)
-def _(env: SwitchingCostParameters) -> bool:
-    return watches(env.base)
-
-
-@prepare.register(SwitchingCostParameters)
-def _(
-    env: SwitchingCostParameters, world: SwitchingCostWorld, t: int, p: FloatArray, uniforms: FloatArray
-) -> None:
-    prepare(env.base, world.base, t, p, uniforms)
-
-
-@add_to_totals.register(SwitchingCostParameters)
-def _(env: SwitchingCostParameters, world: SwitchingCostWorld) -> None:
-    add_to_totals(env.base, world.base)
-
-
-@loss_of.register(SwitchingCostParameters)
-def _(
-    env: SwitchingCostParameters, world: SwitchingCostWorld, t: int, arm: int, uniforms: FloatArray
-) -> float:
-    return loss_of(env.base, world.base, t, arm, uniforms)
 
 
 @cost_of.register(SwitchingCostParameters)
@@ -141,8 +98,3 @@ def _(
     extra = env.cost if t > 1 and world.last[0] != arm else 0.0
     world.last[0] = arm
     return cost + extra, clean + extra
-
-
-@benchmark.register(SwitchingCostParameters)
-def _(env: SwitchingCostParameters, world: SwitchingCostWorld, t: int) -> tuple[float, float]:
-    return benchmark(env.base, world.base, t)

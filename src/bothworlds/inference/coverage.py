@@ -9,7 +9,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
 from bothworlds.inference.engine import FACTORS, N_BETS, log_e, multiply, normalize
-from bothworlds.inference.kept import Kept, init
+from bothworlds.inference.state import EvidenceState, init
 from bothworlds.inference.sums import (
     ANY,
     ANY_LOSS,
@@ -84,7 +84,7 @@ def look_at_arm(sums: Sums, arm: int, means: FloatArray, t: float, threshold: fl
 
 @entry
 def follow(
-    kept: Kept,
+    state: EvidenceState,
     arms: IntArray,
     rewards: FloatArray,
     table: FloatArray,
@@ -95,7 +95,7 @@ def follow(
     missed: Missed,
 ) -> None:
     """Play a run again, and look after every so many rounds."""
-    sums, n_arms, logs = kept.sums, table.shape[1], scratch.logs
+    sums, n_arms, logs = state.sums, table.shape[1], scratch.logs
     own, even = 0.0, 0.0
     for i in range(arms.size):
         arm, p = arms[i], table[i, arms[i]]

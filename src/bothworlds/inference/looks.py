@@ -16,7 +16,7 @@ from bothworlds._jit import FloatArray
 from bothworlds.inference.alarm import QUIET, RAISED_AT
 from bothworlds.inference.comparisons import AnyWorld, StationaryWorld
 from bothworlds.inference.engine import bounds, e_values
-from bothworlds.inference.kept import Kept
+from bothworlds.inference.state import EvidenceState
 from bothworlds.inference.sums import Sums, is_full
 
 
@@ -54,16 +54,16 @@ class Look(NamedTuple):
     """1 if the drift alarm has been raised."""
 
 
-def look(kept: Kept, truth: Truth, *, error: float = 0.05) -> Look:
-    """What ``Evidence(kept, …, joint=True)`` says for both worlds, in few numbers, soon."""
-    drift = bool(kept.drift.scalars[RAISED_AT] != QUIET)
-    stationary = StationaryWorld(kept.sums)
+def look(state: EvidenceState, truth: Truth, *, error: float = 0.05) -> Look:
+    """What ``Evidence(state, …, joint=True)`` says for both worlds, in few numbers, soon."""
+    drift = bool(state.drift.scalars[RAISED_AT] != QUIET)
+    stationary = StationaryWorld(state.sums)
     fixed = truth._replace(means=truth.means if truth.still else None)
-    found = _of_world(stationary, stationary.n, kept.sums, fixed, error, withheld=drift)
+    found = _of_world(stationary, stationary.n, state.sums, fixed, error, withheld=drift)
     any_world = [math.nan] * 4
-    if is_full(kept.sums):
-        world = AnyWorld(kept.sums)
-        any_world = _of_world(world, np.full(world.n_arms, world.t), kept.sums, truth, error, withheld=False)
+    if is_full(state.sums):
+        world = AnyWorld(state.sums)
+        any_world = _of_world(world, np.full(world.n_arms, world.t), state.sums, truth, error, withheld=False)
     return Look._make([*found, *any_world, float(drift)])
 
 

@@ -9,24 +9,24 @@ import numpy as np
 
 from bothworlds.inference.alarm import Alarm, alarm_of
 from bothworlds.inference.intervals import World
-from bothworlds.inference.kept import Kept, init, take_in, with_another_arm
 from bothworlds.inference.log import ACTION, PROPENSITY, REWARD, Log
+from bothworlds.inference.state import EvidenceState, init, take_in, with_another_arm
 from bothworlds.inference.statements import Evidence
 
 
-def _kept(reader: Log, drift_error: float = 0.05) -> Kept:
+def _state_of(reader: Log, drift_error: float = 0.05) -> EvidenceState:
     """The sums of all decisions of a log, and its drift alarm."""
     full = PROPENSITY in reader.wanted
-    kept: Kept | None = None
+    state: EvidenceState | None = None
     for batch in reader:
         n_arms = len(reader.labels)
-        kept = kept or init(n_arms, full, drift_error=drift_error)
-        while kept.sums.pulls.size < n_arms:
-            kept = with_another_arm(kept)
+        state = state or init(n_arms, full, drift_error=drift_error)
+        while state.sums.pulls.size < n_arms:
+            state = with_another_arm(state)
         propensities = batch.propensities if full else np.ones(batch.actions.size)
-        take_in(kept, batch.actions, batch.rewards, propensities)
-    assert kept is not None
-    return kept
+        take_in(state, batch.actions, batch.rewards, propensities)
+    assert state is not None
+    return state
 
 
 def evidence(
@@ -65,8 +65,8 @@ def evidence(
         arms=arms,
         missing=missing,
     )
-    kept = _kept(reader)
-    return Evidence(kept, tuple(reader.labels), error=error, world=world, low=low, high=high, joint=joint)
+    state = _state_of(reader)
+    return Evidence(state, tuple(reader.labels), error=error, world=world, low=low, high=high, joint=joint)
 
 
 def drift(
@@ -96,4 +96,4 @@ def drift(
     the rewards of 0 have drifted: alarm at answer 320
     """
     reader = Log(log, needs=(ACTION, REWARD), low=low, high=high, arms=arms, missing="ignorable")
-    return alarm_of(_kept(reader, error).drift, reader.labels)
+    return alarm_of(_state_of(reader, error).drift, reader.labels)

@@ -27,8 +27,8 @@ from bothworlds.inference.intervals import (
     number_text,
     value_ends,
 )
-from bothworlds.inference.kept import Kept
 from bothworlds.inference.regret import any_regret, stationary_regret
+from bothworlds.inference.state import EvidenceState
 from bothworlds.inference.sums import Sums, is_full
 from bothworlds.statefile import copy_state
 
@@ -79,7 +79,7 @@ class Evidence:
 
     Parameters
     ----------
-    kept:
+    state:
         Sums and the state of the drift alarm (a copy is made).
     labels:
         The arms.
@@ -110,7 +110,7 @@ class Evidence:
     0 is better than 1 in a stationary world
     """
 
-    kept: Kept
+    state: EvidenceState
     labels: tuple[Any, ...]
     error: float = 0.05
     world: World | None = None
@@ -126,13 +126,13 @@ class Evidence:
         _check.number("error", self.error, above=0.0, below=1.0)
         _check.one_of("world", self.world, (None, *WORLDS))
         Scale.of(self.low, self.high, self.word)
-        if self.world == "any" and not is_full(self.kept.sums):
+        if self.world == "any" and not is_full(self.state.sums):
             raise InvalidArgumentError("world", self.world, "'stationary' or None", fix=NEEDS_PROBABILITIES)
-        if len(self.labels) != self.kept.sums.pulls.size:
-            wanted = f"{self.kept.sums.pulls.size} labels"
+        if len(self.labels) != self.state.sums.pulls.size:
+            wanted = f"{self.state.sums.pulls.size} labels"
             raise InvalidArgumentError("labels", self.labels, wanted, got=counted(len(self.labels), "label"))
         for name, value in (
-            ("kept", copy_state(self.kept)),
+            ("state", copy_state(self.state)),
             ("labels", tuple(self.labels)),
             ("_places", {label: i for i, label in enumerate(self.labels)}),
         ):
@@ -142,7 +142,7 @@ class Evidence:
 
     @property
     def _sums(self) -> Sums:
-        return self.kept.sums
+        return self.state.sums
 
     @property
     def _scale(self) -> Scale:
@@ -206,7 +206,7 @@ class Evidence:
     @cached_property
     def drift(self) -> Alarm:
         """Has the world moved? True if the alarm was raised, or if bounds for a still world cross."""
-        alarm = alarm_of(self.kept.drift, self.labels)
+        alarm = alarm_of(self.state.drift, self.labels)
         low, _, high = arm_ends(self._sums, "stationary", self.error / len(self.labels))
         crossed = np.flatnonzero(low > high)
         if crossed.size and not alarm:
@@ -368,8 +368,10 @@ class Evidence:
         if mine != theirs:
             raise InvalidArgumentError("other", other, f"evidence with {mine}", got=str(theirs))
         louder = max((self, other), key=lambda one: (bool(one.drift), one.drift.log_e))
-        kept = Kept(self._sums + other._sums, louder.kept.drift)
-        return Evidence(kept, self.labels, self.error, self.world, self.low, self.high, self.word, self.joint)
+        state = EvidenceState(self._sums + other._sums, louder.state.drift)
+        return Evidence(
+            state, self.labels, self.error, self.world, self.low, self.high, self.word, self.joint
+        )
 
     def _terms(self) -> dict[str, Any]:
         names = ("labels", "error", "world", "low", "high", "word", "joint")

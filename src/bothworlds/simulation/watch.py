@@ -8,7 +8,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.environments import Environment
-from bothworlds.inference import kept as keeping
+from bothworlds.inference import state as evidence_state
 from bothworlds.inference.looks import Look, Truth, look
 from bothworlds.inference.sums import N_COUNTS, PULLS
 from bothworlds.policies.base import Policy
@@ -26,23 +26,23 @@ class Watch:
 
     def __init__(self, policy: Policy, environment: Environment, marks: IntArray) -> None:
         self.environment, self.marks = environment, marks
-        self.kept = keeping.init(environment.n_arms, policy.explicit)
+        self.state = evidence_state.init(environment.n_arms, policy.explicit)
         self.looks: FloatArray = np.full((marks.size, N_LOOKED), np.nan)
         self._waiting: tuple[Any, ...] = no_record(environment.n_arms)[3:]  # without inner life
 
     def follow(self, record: Record, world: Any, t: int) -> None:
         """Take in the rounds of a record, of which t is the last, and look if that is a checkpoint."""
         n_arms = self.environment.n_arms
-        self.kept.sums.counts[PULLS::N_COUNTS] += np.bincount(record.arms, minlength=n_arms)
+        self.state.sums.counts[PULLS::N_COUNTS] += np.bincount(record.arms, minlength=n_arms)
         columns = [np.concatenate(pair) for pair in zip(self._waiting, record[3:], strict=True)]
         due = columns[-1]
         self._waiting = tuple(column[due > t] for column in columns)
         there = np.argsort(due, kind="stable")[: np.count_nonzero(due <= t)]  # in the order of arrival
         arms, _, losses, weights, _ = (column[there] for column in columns)
-        keeping.answered_many(self.kept, arms, 1.0 - losses, weights)
+        evidence_state.answered_many(self.state, arms, 1.0 - losses, weights)
         mark = np.searchsorted(self.marks, t)
         if mark < self.marks.size and self.marks[mark] == t:
-            self.looks[mark] = look(self.kept, self._truth(world, t))
+            self.looks[mark] = look(self.state, self._truth(world, t))
 
     def _truth(self, world: Any, t: int) -> Truth:
         losses = self.environment.mean_losses_so_far(world, t)

@@ -35,6 +35,6 @@ LEARNED = 6  # number of observations
 MOVED = 7  # the one arm whose loss has changed
 BEFORE = 8  # its loss before that
 DRIFT = 9  # by how much most losses have grown
-ERRORS = 10  # what prediction errors add up to, where the rates want it: squares of the round, or a variance
+ERRORS = 10  # sum of the squared prediction errors, where the rates want it
 BEGUN = 11  # LOSS_SUM at the last restart: the learner's own loss since then is what has come on top
 N_SCALARS = 12

@@ -236,17 +236,17 @@ def _(rate: HalvingRateParameters, state: FTRLState) -> None:
 
 @note_error.register(HalvingRateParameters)
 def _(rate: HalvingRateParameters, state: FTRLState, arm: int, error: float) -> None:
-    variance = 0.0
     for i in range(state.p.size):
         deviation = (1.0 if i == arm else 0.0) - state.p[i]
         moved = error * deviation
         state.sums[i] += moved * moved
-        variance += state.sums[i]
-    state.scalars[ERRORS] = variance  # V
 
 
 @advance_rates.register(HalvingRateParameters)
 def _(rate: HalvingRateParameters, state: FTRLState) -> float:
-    if state.scalars[ERRORS] >= rate.limit * (state.rates[0] * state.rates[0]):
+    variance = 0.0
+    for i in range(state.p.size):
+        variance += state.sums[i]
+    if variance >= rate.limit * (state.rates[0] * state.rates[0]):
         return float(state.scalars[HORIZON])
     return CONTINUE

@@ -1,4 +1,4 @@
-"""What a bandit knows, and tells: numbers, words, evidence, its past."""
+"""What a bandit can be asked: its settings, its log and history, evidence, explanations; how it prints."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from bothworlds.policies.base import Policy
 from bothworlds.problem import Problem
 
 
-class Telling(Changing):
-    """A bandit that can be asked."""
+class Queries(Changing):
+    """All that can be asked of a bandit, which changes nothing; :class:`Bandit` adds making and saving it."""
 
     @property
     def log(self) -> DecisionLog | None:

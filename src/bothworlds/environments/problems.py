@@ -8,46 +8,34 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bothworlds.environments.apart import apart
-from bothworlds.environments.base import Environment, take_over
+from bothworlds.environments.independent_arms import with_independent_arms
+from bothworlds.environments.wrapper import Wrapper
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.problem import Problem
 
 
 @dataclass(frozen=True, repr=False)
-class Posed(Environment):
+class OtherProblem(Wrapper):
     """Base class of worlds that pose another problem than the plain one."""
 
-    base: Environment
-
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Environment):
-            raise InvalidArgumentError("base", self.base, "an environment")
-        take_over(self, self.base)
+        super().__post_init__()
         if not self.base.shows_any_arm:
             wanted = "an environment that can show the losses of several arms in a round"
             raise InvalidArgumentError("base", self.base, wanted)
-        if self.base.delay(1000).longest > 0:
-            wanted = "an environment whose feedback comes at once"
-            raise InvalidArgumentError("base", self.base, wanted, fix="leave out Delayed")
         self.problem.check(self.base.n_arms)
-
-    @property
-    def n_arms(self) -> int:
-        """The number of arms."""
-        return self.base.n_arms
 
     def parameters(self, horizon: int) -> Any:
         """Those of the base, with a uniform of its own for every arm."""
-        return apart(self.base.parameters(horizon), self.base.draws)
+        return with_independent_arms(self.base.parameters(horizon), self.base.draws)
 
     def block(self, random: np.random.Generator, before: int, last: int) -> Any:
         """The same for a stretch of rounds."""
-        return apart(self.base.block(random, before, last), self.base.draws)
+        return with_independent_arms(self.base.block(random, before, last), self.base.draws)
 
 
 @dataclass(frozen=True, repr=False)
-class SemiBandit(Posed, name="semi-bandit"):
+class SemiBandit(OtherProblem, name="semi-bandit"):
     """Another environment in which ``choose`` arms are chosen in every round, and the loss of each is shown.
 
     Losses of different arms are independent given the past (the base alone has one uniform for all). What a
@@ -81,6 +69,9 @@ class SemiBandit(Posed, name="semi-bandit"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not self.base.sets_add_up:
+            wanted = "an environment in which a set costs what its arms cost, without a cost of switching"
+            raise InvalidArgumentError("base", self.base, wanted)
         if self.base.dynamic:
             wanted = "an environment with a fixed benchmark"
             raise InvalidArgumentError("base", self.base, wanted, fix="write benchmark='fixed'")
@@ -94,7 +85,7 @@ class SemiBandit(Posed, name="semi-bandit"):
 
 
 @dataclass(frozen=True, repr=False)
-class FeedbackGraph(Posed, name="feedback-graph"):
+class FeedbackGraph(OtherProblem, name="feedback-graph"):
     """Another environment in which playing an arm shows the losses of others too.
 
     Losses of different arms are independent given the past. What an arm costs, and what regret is measured

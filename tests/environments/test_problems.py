@@ -127,7 +127,8 @@ def test_the_smallest():
     [
         (lambda: E.SemiBandit(BASE, choose=4), "choose must be below the number of arms, 4, got 4"),
         (lambda: E.SemiBandit("bernoulli", choose=2), "base must be an environment"),
-        (lambda: E.SemiBandit(E.Delayed(BASE, mean=3), choose=2), "whose feedback comes at once"),
+        (lambda: E.SemiBandit(E.Delayed(BASE, mean=3), choose=2), "not Delayed, got .*leave out Delayed"),
+        (lambda: E.SemiBandit(E.SwitchingCost(BASE, cost=1.0), choose=2), "without a cost of switching"),
         (lambda: E.Delayed(SET, mean=3), r"base must be a world in which one arm is chosen"),
         (lambda: E.SemiBandit(SET, choose=3), "in which one arm is chosen"),
         (
