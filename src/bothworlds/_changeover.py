@@ -240,8 +240,8 @@ def _compile_elsewhere(recipe: dict[str, Any]) -> None:
     )
     _, said = process.communicate(json.dumps(recipe | {"path": [str(place) for place in sys.path]}))
     if process.returncode:
-        told = said.strip().splitlines() or [f"the process that compiles ended with {process.returncode}"]
-        raise RuntimeError(told[-1])
+        lines = said.strip().splitlines() or [f"the process that compiles ended with {process.returncode}"]
+        raise RuntimeError(lines[-1])
 
 
 def _interpreter() -> str:

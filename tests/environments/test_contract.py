@@ -14,9 +14,8 @@ from bothworlds import environments as en
 from bothworlds.environments.problems import OtherProblem
 from bothworlds.errors import UnknownNameError
 from bothworlds.simulation.engine import play_block
-from bothworlds.testing import (
-    ENVIRONMENT_CHECKS,
-    EnvironmentCase,
+from bothworlds.testing import ENVIRONMENT_CHECKS, EnvironmentCase
+from bothworlds.testing.environments import (
     environment_agrees_with_its_gaps,
     environment_has_honest_regret,
     environment_keeps_its_bits,

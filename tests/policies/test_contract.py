@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import bothworlds as bw
 from bothworlds import policies
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.testing import (
-    POLICY_CHECKS,
-    PolicyCase,
+from bothworlds.testing import POLICY_CHECKS, PolicyCase
+from bothworlds.testing.policies import (
     policy_plays_a_distribution,
     policy_plays_arms_that_change,
     policy_replays_what_it_played,

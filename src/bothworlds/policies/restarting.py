@@ -106,8 +106,8 @@ class Restarting(Policy, name="restarting"):
         """Those of the policy inside, for a life of n rounds."""
         if self.every < n_arms:
             raise InvalidArgumentError("every", self.every, f"at least the number of arms, {n_arms}")
-        told = self.every if horizon is None else min(self.every, horizon)
-        params = self.policy.resolve(n_arms, told)
+        rounds = self.every if horizon is None else min(self.every, horizon)
+        params = self.policy.resolve(n_arms, rounds)
         return RestartingParameters(params, init(params), self.every)
 
 

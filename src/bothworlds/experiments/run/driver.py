@@ -281,16 +281,16 @@ class _Run:
 
     def finished(self, number: int, content: bytes) -> FinishedChunk:
         """What there is to tell of a chunk."""
-        told = []
+        batches = []
         for batch, seconds in self.store.done[number].batches:
             cell = self.cells[batch.cell]
             policy = self.experiment.policies[cell.policy].label
             environment = self.experiment.environments[cell.environment].label
             regret = final_regret(content, batch.cell, cell.horizon)
-            told.append(
+            batches.append(
                 FinishedBatch(policy, environment, cell.horizon, batch.first, batch.stop, regret, seconds)
             )
-        return FinishedChunk(number, len(self.store.done), len(self.store.plan), tuple(told))
+        return FinishedChunk(number, len(self.store.done), len(self.store.plan), tuple(batches))
 
     def save(self, write: Callable[[], None]) -> None:
         """Write; a disk that is full is an error of ours."""

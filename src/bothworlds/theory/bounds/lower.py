@@ -79,8 +79,8 @@ def minimax_regret(n_arms: int, horizon: float) -> float:
     """
 
     def regret(epsilon: float) -> float:
-        told = -math.log1p(-4.0 * epsilon * epsilon) * horizon / n_arms
-        return epsilon * horizon * (1.0 - 1.0 / n_arms - 0.5 * math.sqrt(told))
+        divergence = -math.log1p(-4.0 * epsilon * epsilon) * horizon / n_arms
+        return epsilon * horizon * (1.0 - 1.0 / n_arms - 0.5 * math.sqrt(divergence))
 
     return max(0.0, regret(_largest(regret, 0.0, 0.4999999)))  # one arm has no regret
 
@@ -201,15 +201,15 @@ def lower_bound(environment: Environment, *, horizon: int) -> LowerBound:
         raise InvalidArgumentError("environment", environment, "an environment such as Bernoulli(means=…)")
     horizon = _check.integer("horizon", horizon, at_least=1)
     n_arms = environment.n_arms
-    told = information(environment)
+    divergences = information(environment)
     constant = math.nan
-    if told is not None:
+    if divergences is not None:
         gaps = np.asarray(environment.gaps)
-        constant = float((gaps[gaps > 0.0] / told[gaps > 0.0]).sum())
+        constant = float((gaps[gaps > 0.0] / divergences[gaps > 0.0]).sum())
     return LowerBound(
         n_arms,
         horizon,
-        None if told is None else tuple(told.tolist()),
+        None if divergences is None else tuple(divergences.tolist()),
         constant,
         minimax_regret(n_arms, horizon),
     )

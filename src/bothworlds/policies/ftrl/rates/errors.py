@@ -10,6 +10,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import kernel
+from bothworlds._simd import LANES, load, store, whole
 from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.rates.base import (
     CONTINUE,
@@ -234,15 +235,20 @@ def _(rate: HalvingRateParameters, state: FTRLState) -> None:
     state.rates[:] = 2.0 ** state.scalars[EPOCH] / rate.eta
 
 
-@note_error.register(HalvingRateParameters)
+@note_error.register(HalvingRateParameters, inline=True)
 def _(rate: HalvingRateParameters, state: FTRLState, arm: int, error: float) -> None:
-    for i in range(state.p.size):
-        deviation = (1.0 if i == arm else 0.0) - state.p[i]
-        moved = error * deviation
-        state.sums[i] += moved * moved
+    p, sums, n = state.p, state.sums, state.p.size
+    own, moved = sums[arm], error * (1.0 - p[arm])
+    for i in range(0, whole(n), LANES):  # all arms as if they were not seen
+        block = error * load(p, i)
+        store(sums, i, load(sums, i) + block * block)
+    for i in range(whole(n), n):
+        last = error * p[i]
+        sums[i] += last * last
+    sums[arm] = own + moved * moved
 
 
-@advance_rates.register(HalvingRateParameters)
+@advance_rates.register(HalvingRateParameters, inline=True)
 def _(rate: HalvingRateParameters, state: FTRLState) -> float:
     variance = 0.0
     for i in range(state.p.size):

@@ -1,0 +1,191 @@
+"""The contract of environments."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds._jit import FloatArray
+from bothworlds.environments import Environment
+from bothworlds.environments.base import watches
+from bothworlds.policies import Policy, TsallisINF
+from bothworlds.policies.base import (
+    draws_from_its_p,
+    init,
+    learn,
+)
+from bothworlds.simulation import replay, simulate
+from bothworlds.testing.promise import require
+
+
+class AlwaysParameters(NamedTuple):
+    """The arm."""
+
+    n_arms: int
+    arm: int
+
+
+class AlwaysState(NamedTuple):
+    """All mass on the arm."""
+
+    p: FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class Always(Policy):
+    """One arm, whatever happens: what the benchmark of an environment is measured by."""
+
+    arm: int
+
+    def parameters(self, n_arms: int, horizon: int | None) -> AlwaysParameters:
+        """K and the arm."""
+        return AlwaysParameters(n_arms, self.arm)
+
+
+draws_from_its_p(AlwaysParameters, weighs_losses=False)
+
+
+@init.register(AlwaysParameters)
+def _(params: AlwaysParameters) -> AlwaysState:
+    return AlwaysState(np.eye(params.n_arms)[params.arm])
+
+
+@learn.register(AlwaysParameters)
+def _(
+    params: AlwaysParameters, state: AlwaysState, arm: int, loss: float, weight: float, memo: float
+) -> None:
+    pass
+
+
+class EnvironmentCase(NamedTuple):
+    """An environment, and the number of rounds for which it is checked."""
+
+    environment: Environment
+    horizon: int
+
+
+def check_environment(environment: Environment, *, horizon: int = 120) -> None:
+    """Hold an environment to its contract: a value, losses in range, the same bits always, honest regret.
+
+    Parameters
+    ----------
+    environment:
+        The environment.
+    horizon:
+        For how many rounds it is played.
+
+    Raises
+    ------
+    AssertionError
+        Which promise is broken, and how.
+    """
+    for check in ENVIRONMENT_CHECKS:
+        check(EnvironmentCase(environment, horizon))
+
+
+POLICY = TsallisINF()
+
+
+def _run(case: EnvironmentCase, policy: Any = POLICY, **options: Any) -> Any:
+    how = {"horizon": case.horizon, "replications": 2, "seed": 5, "jobs": 1} | options
+    return simulate(policy, case.environment, **how)
+
+
+def environment_is_a_value(case: EnvironmentCase) -> None:
+    """Hashable, and a pickle of it is the same world."""
+    world = case.environment
+    require({world: 1}[world] == 1, world, "an environment must be hashable")
+    twin = pickle.loads(pickle.dumps(world))
+    require(repr(twin) == repr(world), world, "a pickle must give back the same environment")
+    require(world.n_arms >= 1, world, f"n_arms must be at least 1, got {world.n_arms}")
+    require(bool(world.regret_kind), world, "regret_kind must say in words how regret is measured")
+    same = np.array_equal(_run(case).regret, _run(EnvironmentCase(twin, case.horizon)).regret, equal_nan=True)
+    require(same, world, "a pickle must be the same world, bit by bit")
+
+
+def environment_has_losses_in_range(case: EnvironmentCase) -> None:
+    """Losses are in [0, 1], and what is suffered adds up."""
+    run = _run(case, trace=True, checkpoints=range(1, case.horizon + 1))
+    for trace, losses in zip(run.traces[0], run.losses[0], strict=True):
+        inside = ((trace.losses >= 0.0) & (trace.losses <= 1.0)).all()
+        require(inside, case.environment, "losses must be in [0, 1]")
+        total = np.cumsum(trace.losses)
+        adds_up = np.allclose(losses[: total.size], total, rtol=1e-12)
+        require(adds_up, case.environment, "losses must be the same, however often they are asked for")
+
+
+def environment_keeps_its_bits(case: EnvironmentCase) -> None:
+    """The same seed gives the same bits for any block, any threads, and any other policies beside."""
+    run = _run(case).regret
+    for options in ({}, {"block": 1}, {"block": 7, "jobs": 2}):
+        same = np.array_equal(_run(case, **options).regret, run, equal_nan=True)
+        require(same, case.environment, f"the same seed must give the same bits, but not with {options}")
+    beside = _run(case, {"x": POLICY, "y": Always(0)}).regret
+    require(np.array_equal(beside[:1], run, equal_nan=True), case.environment, "another policy changed a run")
+
+
+def environment_replays(case: EnvironmentCase) -> None:
+    """A policy replayed on the arms and losses of a trace plays what it played."""
+    if case.environment.delay(case.horizon).longest > 0:
+        return
+    for trace in _run(case, trace=True).traces[0]:
+        how: dict[str, Any] = {"n_arms": trace.n_arms, "horizon": case.horizon}
+        again = replay(POLICY, arms=trace.arms, losses=trace.losses, **how)
+        require(
+            np.array_equal(again.p, trace.p), case.environment, "a replay of its trace differs from the run"
+        )
+
+
+def environment_has_honest_regret(case: EnvironmentCase) -> None:
+    """Regret is at most the number of rounds, that of the best fixed arm zero (if dynamic: at least)."""
+    world, rounds = case.environment, np.arange(1, case.horizon + 1)
+    arms = {str(arm): Always(arm) for arm in range(world.n_arms)}
+    run = _run(case, {"x": POLICY} | arms, checkpoints=rounds)
+    corrupted = (world.corruption(case.horizon) or 0.0) > 0.0  # then losses and means are mixed
+    for kind in ("clean_regret",) if corrupted else ("regret", "clean_regret"):
+        found = getattr(run, kind)
+        most = float(np.nanmax(found / rounds))
+        message = f"{kind} is {most:.3g} times the number of rounds, at most 1 is possible"
+        require(most <= 1.0 + 1e-9, world, f"{message}: cost_of and benchmark must be on the same scale")
+    if watches(world.parameters(case.horizon)):
+        return  # each arm meets other losses
+    best = np.nanmin(run.regret[1:], axis=0)
+    if world.dynamic:
+        message = f"an arm has dynamic regret {best.min():.3g}: nothing beats the best arm of each round"
+        require(best.min() >= -1e-8, world, message)
+        return
+    message = f"the best fixed arm has regret {best.ravel()[np.nanargmax(np.abs(best))]:.3g}, not 0"
+    require(
+        np.allclose(best[np.isfinite(best)], 0.0, atol=1e-8), world, f"{message}: is the benchmark right?"
+    )
+
+
+def environment_agrees_with_its_gaps(case: EnvironmentCase) -> None:
+    """Gaps, optimal arms, corruption and spread belong together."""
+    world, gaps = case.environment, case.environment.gaps
+    if gaps is None:
+        require(world.optimal_arms is None, world, "optimal arms without gaps")
+        return
+    require(gaps.shape == (world.n_arms,), world, f"gaps must have {world.n_arms} entries, got {gaps.shape}")
+    require(gaps.min() == 0.0, world, f"the smallest gap must be 0, got {gaps.min()}")
+    require((world.corruption(case.horizon) or 0.0) >= 0.0, world, "corruption must not be negative")
+    if world.corruption(case.horizon) == 0.0:
+        run = _run(case, {str(arm): Always(arm) for arm in range(world.n_arms)})
+        measured = run.regret[:, 0, -1] / case.horizon
+        require(
+            np.allclose(measured, gaps, atol=1e-9), world, f"gaps {gaps}, but arms cost {measured} a round"
+        )
+
+
+ENVIRONMENT_CHECKS: tuple[Callable[[EnvironmentCase], None], ...] = (
+    environment_is_a_value,
+    environment_has_losses_in_range,
+    environment_keeps_its_bits,
+    environment_replays,
+    environment_has_honest_regret,
+    environment_agrees_with_its_gaps,
+)

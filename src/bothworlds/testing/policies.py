@@ -1,0 +1,368 @@
+"""The contract of policies."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+import json
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bothworlds import _jit, policies, rng
+from bothworlds._jit import FloatArray, copy_state
+from bothworlds.bandit import Bandit
+from bothworlds.errors import InvalidArgumentError, StateError
+from bothworlds.policies import Policy
+from bothworlds.policies.base import (
+    act_among,
+    before_draw,
+    init,
+    pull_once,
+    read_distribution,
+    require_policy,
+    restrict,
+    update_once,
+    weighs,
+    weight_of,
+)
+from bothworlds.simulation import replay
+from bothworlds.testing.promise import require
+
+FAR_OUT = 5.0  # standard errors: one correct policy in two million is accused
+
+
+class PolicyCase(NamedTuple):
+    """A policy, and the game in which it is checked."""
+
+    policy: Policy
+    n_arms: int
+    horizon: int
+
+
+def check_policy(policy: Policy, *, n_arms: int = 4, horizon: int = 500) -> None:
+    """Hold a policy to its contract: a value, a distribution, honest weights, replay, saving, compiling.
+
+    Parameters
+    ----------
+    policy:
+        The policy.
+    n_arms, horizon:
+        The game; give them if the policy can only play some.
+
+    Raises
+    ------
+    AssertionError
+        Which promise is broken, and how.
+    """
+    case = PolicyCase(require_policy(policy), n_arms, horizon)
+    for check in POLICY_CHECKS:
+        check(case)
+
+
+def _losses(random: np.random.Generator, n_arms: int, binary: bool) -> FloatArray:
+    means = np.linspace(0.2, 0.8, n_arms)
+    drawn = random.random(n_arms) < means if binary else random.beta(2 * means, 2 * (1 - means))
+    return np.asarray(drawn, dtype=float)
+
+
+def _horizons(case: PolicyCase) -> list[int | None]:
+    """The horizon, and None if the policy can do without."""
+    try:
+        case.policy.resolve(case.n_arms, None)
+    except InvalidArgumentError:
+        return [case.horizon]
+    return [case.horizon, None]
+
+
+def _play(bandit: Bandit, rounds: int, *, binary: bool = False) -> tuple[list[int], list[float], FloatArray]:
+    """The arms observed, their losses, and the distribution before every round and after the last."""
+    random = np.random.default_rng(1)
+    arms: list[int] = []
+    losses: list[float] = []
+    p = [list(bandit.probabilities.values())]
+    for _ in range(rounds):
+        pull = bandit.pull()
+        arms.append(bandit.arms.index(pull.observe))
+        losses.append(float(_losses(random, len(bandit.arms), binary)[arms[-1]]))
+        bandit.update(pull, loss=losses[-1])
+        p.append(list(bandit.probabilities.values()))
+    return arms, losses, np.array(p)
+
+
+def policy_is_a_value(case: PolicyCase) -> None:
+    """Frozen, equal to its copies, hashable; JSON and pickle give it back."""
+    policy = case.policy
+    require(dataclasses.is_dataclass(policy), policy, "a policy is a frozen dataclass")
+    require(copy.deepcopy(policy) == policy, policy, "a copy must be equal")
+    require(hash(copy.deepcopy(policy)) == hash(policy), policy, "a copy must have the same hash")
+    require(pickle.loads(pickle.dumps(policy)) == policy, policy, "a pickle must give back an equal policy")
+    try:
+        again = policies.from_dict(json.loads(json.dumps(policies.to_dict(policy))))
+    except StateError as error:
+        raise AssertionError(f"{policy!r}: it must have a name to be saved: {error}") from error
+    require(again == policy, policy, f"JSON must give back an equal policy, got {again!r}")
+
+
+def policy_plays_a_distribution(case: PolicyCase) -> None:
+    """Probabilities are not negative and sum to one in every round."""
+    for horizon in _horizons(case):
+        _, _, p = _play(Bandit(case.n_arms, case.policy, horizon=horizon, seed=3), 200)
+        require((p >= 0.0).all(), case.policy, f"probabilities must not be negative, got {p.min()}")
+        worst = float(np.abs(p.sum(axis=1) - 1.0).max())
+        require(worst <= 1e-12, case.policy, f"probabilities must sum to 1, off by {worst:.3g}")
+
+
+def policy_has_honest_weights(case: PolicyCase) -> None:
+    """``weight_of`` is the probability of being shown: it sums to one, and is p unless decoupled."""
+    policy, n = case.policy, case.n_arms
+    params = policy.resolve(n, case.horizon)
+    state = init(params)
+    random, p = np.random.default_rng(2), np.empty(n)
+    for t in range(1, 101):
+        read_distribution(params, state, p)
+        weights = np.array([weight_of(params, state, arm) for arm in range(n)])
+        known = not np.isnan(weights).any()
+        require(known or not weighs(params), policy, "weight_of must not be NaN: learn divides by it")
+        if known:
+            what = f"in round {t} weight_of gives {weights}"
+            total = math.fsum(weights)
+            require(abs(total - 1.0) <= 1e-9, policy, f"{what}, which sums to {total}, not to 1")
+            same = policy.decoupled or np.allclose(weights, p, rtol=1e-9, atol=1e-300)
+            require(same, policy, f"{what}, distribution {p}: they must agree (or set decoupled = True)")
+        arm, shown, probability, weight, memo = pull_once(params, state, random.random(policy.draws), 0)
+        honest = math.isnan(probability) or math.isclose(probability, p[arm], rel_tol=1e-9)
+        message = f"probability_of says {probability} of arm {arm}, distribution {p[arm]}: register it"
+        require(honest, policy, message)
+        require(policy.decoupled or shown == arm, policy, "it shows another arm: set decoupled = True")
+        update_once(params, state, shown, float(_losses(random, n, False)[shown]), weight, memo)
+
+
+def policy_draws_from_its_distribution(case: PolicyCase) -> None:
+    """Arms are drawn as often as the distribution says, and shown as often as the weights say."""
+    policy, n = case.policy, case.n_arms
+    params = policy.resolve(n, case.horizon)
+    state = init(params)
+    random, p, count = np.random.default_rng(5), np.empty(n), 4000
+    for rounds in (0, 60):
+        for uniforms in random.random((rounds, policy.draws)):
+            _, shown, _, weight, memo = pull_once(params, state, uniforms, 0)
+            update_once(params, state, shown, float(_losses(random, n, True)[shown]), weight, memo)
+        read_distribution(params, state, p)
+        uniforms = random.random((count, policy.draws))
+        counts_draws = type(params) in before_draw.implementations  # then each is the first
+        before = copy.deepcopy(state)
+        drawn = np.empty((count, 2), np.int64)
+        for i in range(count):
+            drawn[i] = pull_once(params, state, uniforms[i], 0)[:2]
+            if counts_draws:
+                copy_state(before, state)
+        weights = np.array([weight_of(params, state, arm) for arm in range(n)])
+        for arms, expected in ((drawn[:, 0], p), (drawn[:, 1], weights)):
+            if np.isnan(expected).any():
+                continue
+            counts = np.bincount(arms, minlength=n)
+            allowed = FAR_OUT * np.sqrt(count * expected * (1.0 - expected)) + FAR_OUT
+            message = f"of {count} draws {counts} fell on the arms, expected {count * expected}"
+            require((np.abs(counts - count * expected) <= allowed).all(), policy, message)
+
+
+def policy_replays_what_it_played(case: PolicyCase) -> None:
+    """``replay`` of a bandit's own history gives its probabilities bit by bit."""
+    for horizon in _horizons(case):
+        bandit = Bandit(case.n_arms, case.policy, horizon=horizon, seed=5)
+        arms, losses, p = _play(bandit, 200)
+        how: dict[str, Any] = {"n_arms": case.n_arms, "horizon": horizon, "seed": 5}
+        trace = replay(case.policy, arms=arms, losses=losses, **how)
+        bad = np.flatnonzero((trace.p != p).any(axis=1))
+        message = (
+            f"replay differs from live play in {bad.size} of {len(p)} rounds, first in round {bad[:1] + 1}"
+        )
+        fix = (
+            "learn may use nothing but arm, loss, weight and memo, and act, weight_of, memo_of change nothing"
+        )
+        require(bad.size == 0, case.policy, f"{message}; {fix}")
+
+
+def policy_learns_only_from_feedback(case: PolicyCase) -> None:
+    """The same seed gives the same run, and pulls without feedback do not move the policy."""
+    runs = [_play(Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=9), 60) for _ in range(2)]
+    require(runs[0][:2] == runs[1][:2], case.policy, "the same seed must give the same run")
+    if type(case.policy.resolve(case.n_arms, case.horizon)) in before_draw.implementations:
+        return
+    bandit = Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=9)
+    _play(bandit, 40)
+    before = bandit.probabilities
+    for _ in range(20):
+        bandit.pull()
+    require(bandit.probabilities == before, case.policy, "pulls without feedback must not move it")
+
+
+def policy_draws_replications_independently(case: PolicyCase) -> None:
+    """Between replications, and between seeds, what is drawn is uncorrelated given the distributions."""
+    rounds, n = 100, case.n_arms
+    params = case.policy.resolve(n, case.horizon)
+    surprises, variances = [], []
+    for seed, replication in itertools.product((1, 2), range(8)):
+        state, p = init(params), np.empty(n)
+        uniforms = rng.stream(seed, 0, replication).random((rounds, case.policy.draws))
+        world = rng.stream(seed, 1, replication)
+        surprise, variance = np.empty(rounds), np.empty(rounds)
+        for t in range(rounds):
+            read_distribution(params, state, p)
+            arm, shown, _, weight, memo = pull_once(params, state, uniforms[t], 0)
+            update_once(params, state, shown, float(_losses(world, n, False)[shown]), weight, memo)
+            surprise[t], variance[t] = (arm == 0) - p[0], p[0] * (1.0 - p[0])
+        surprises.append(surprise)
+        variances.append(variance)
+    pairs = np.triu_indices(len(surprises), 1)
+    found = (np.array(surprises) @ np.array(surprises).T)[pairs].sum()
+    expected = math.sqrt((np.array(variances) @ np.array(variances).T)[pairs].sum())
+    message = f"draws of different replications are correlated: {found:.3g}, expected 0 ± {expected:.3g}"
+    require(abs(found) <= FAR_OUT * expected + 1e-9, case.policy, message)
+
+
+def policy_survives_saving(case: PolicyCase) -> None:
+    """A bandit that went through JSON, pickle or deepcopy, pulls outstanding, continues the same run."""
+    bandit = Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=2)
+    for i in range(40):
+        pull = bandit.pull()
+        if i % 3:
+            bandit.update(pull, loss=(i % 7) / 7)
+    twins = {
+        "JSON": Bandit.from_dict(json.loads(json.dumps(bandit.to_dict()))),
+        "pickle": pickle.loads(pickle.dumps(bandit)),
+        "deepcopy": copy.deepcopy(bandit),
+    }
+    for each in (bandit, *twins.values()):
+        for pull in each.outstanding:
+            each.update(pull, loss=0.25)
+        for i in range(30):
+            each.update(each.pull(), loss=(i % 5) / 5)
+    for how, twin in twins.items():
+        same = twin.to_dict() == bandit.to_dict()
+        require(
+            same, case.policy, f"a bandit restored by {how} must continue the same run: all state in arrays"
+        )
+
+
+def policy_compiles_to_its_source(case: PolicyCase) -> None:
+    """Compiled kernels draw the same arms as their Python source, with weights equal to 1e-11."""
+    params = case.policy.resolve(case.n_arms, case.horizon)
+    states = init(params), init(params)
+    random = np.random.default_rng(4)
+    for t in range(1, 61):
+        uniforms, loss = random.random(case.policy.draws), float(random.random())
+        one = pull_once(params, states[0], uniforms, 0)
+        other = pull_once.py_func(params, states[1], uniforms, 0)
+        same = one[:2] == other[:2] and np.allclose(one[2:], other[2:], rtol=1e-11, equal_nan=True)
+        message = f"in round {t} the compiled kernels draw {one}, the Python source {other}"
+        require(same, case.policy, f"{message} (arm, arm shown, their probabilities, memo)")
+        statuses = (
+            update_once(params, states[0], one[1], loss, *one[3:]),
+            update_once.py_func(params, states[1], other[1], loss, *other[3:]),
+        )
+        require(statuses == (0, 0), case.policy, f"step must return 0 in round {t}, got {statuses}")
+
+
+def policy_compiles_once(case: PolicyCase) -> None:
+    """Other numbers, another seed and another horizon compile nothing again."""
+    Bandit(case.n_arms, case.policy, horizon=case.horizon)
+    entries = (pull_once, update_once)
+    before = [entry.versions for entry in entries]
+    bandit = Bandit(case.n_arms, case.policy, horizon=2 * case.horizon, seed=1)
+    bandit.update(bandit.pull(), reward=1)
+    after = [entry.versions for entry in entries]
+    message = "its parameters must have the same types whatever their numbers (an int that may be a float?)"
+    require(after == before, case.policy, f"another horizon compiled the kernels again: {message}")
+
+
+def policy_keeps_its_memory(case: PolicyCase) -> None:
+    """Rounds take no memory that they do not give back."""
+    params = case.policy.resolve(case.n_arms, case.horizon)
+    state = init(params)
+    uniforms = np.random.default_rng(6).random((300, case.policy.draws))
+
+    def rounds() -> None:
+        for row in uniforms:
+            _, shown, _, weight, memo = pull_once(params, state, row, 0)
+            update_once(params, state, shown, 0.5, weight, memo)
+
+    rounds()
+    before = _jit.arrays_alive()
+    rounds()
+    leaked = _jit.arrays_alive() - before
+    require(leaked <= 0, case.policy, f"{leaked} arrays were not freed in {len(uniforms)} rounds")
+
+
+def policy_can_be_restricted(case: PolicyCase) -> None:
+    """Only arms that are awake are drawn: by default, from the distribution in force conditioned on them."""
+    params = case.policy.resolve(case.n_arms, case.horizon)
+    state = init(params)
+    awake = np.ones(case.n_arms)
+    awake[0] = 0.0 if case.n_arms > 1 else 1.0
+    p, conditioned = np.empty(case.n_arms), np.empty(case.n_arms)
+    read_distribution(params, state, p)
+    arm, weight = act_among(params, state, np.full(case.policy.draws, 0.7), awake, conditioned)
+    left = p * awake
+    expected = left / left.sum() if left.sum() > 0.0 else awake / awake.sum()
+    if type(params) in restrict.implementations:
+        expected = conditioned * awake / conditioned.sum()
+    require(awake[arm] == 1.0 and weight == conditioned[arm], case.policy, "a sleeping arm was drawn")
+    require(
+        np.allclose(conditioned, expected, rtol=1e-12), case.policy, f"{conditioned}, expected {expected}"
+    )
+
+
+def policy_plays_arms_that_change(case: PolicyCase) -> None:
+    """Arms that sleep, arrive and retire: drawn as told, saved in the middle; or it says why not."""
+    if case.policy.fixed_arms is not None:
+        return
+    bandit = Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=3)
+    twin = None
+    for t in range(60):
+        if t == 10:
+            bandit.add("new")
+        elif t == 20 and case.n_arms > 1:
+            bandit.disable(0)
+        elif t == 40:
+            bandit.retire("new" if case.n_arms == 1 else 1)
+            if case.n_arms > 1:
+                bandit.enable(0)
+        elif t == 50:
+            twin = Bandit.from_dict(json.loads(json.dumps(bandit.to_dict())))
+        asked = [arm for i, arm in enumerate(bandit.arms) if (i + t) % 3 and arm not in bandit.disabled]
+        for each in filter(None, (bandit, twin)):
+            p = each.probabilities
+            pull = each.pull(among=asked if asked and t % 2 else None)
+            message = f"in round {t + 1} it drew {pull!r} from {p}, asked for {asked}"
+            allowed = asked if asked and t % 2 else [arm for arm in p if arm not in each.disabled]
+            require(pull.arm in allowed and 0.0 < pull.probability <= 1.0, case.policy, message)
+            require(abs(sum(p.values()) - 1.0) < 1e-9, case.policy, f"probabilities sum to {sum(p.values())}")
+            if t % 4 == 3:
+                for late in each.outstanding:
+                    each.update(late, loss=(late.round % 7) / 7)
+    assert twin is not None
+    same = twin.to_dict() == bandit.to_dict()
+    require(same, case.policy, "a bandit whose arms have changed must continue the same run after loading")
+
+
+POLICY_CHECKS: tuple[Callable[[PolicyCase], None], ...] = (
+    policy_is_a_value,
+    policy_plays_a_distribution,
+    policy_has_honest_weights,
+    policy_draws_from_its_distribution,
+    policy_replays_what_it_played,
+    policy_learns_only_from_feedback,
+    policy_draws_replications_independently,
+    policy_survives_saving,
+    policy_compiles_to_its_source,
+    policy_compiles_once,
+    policy_keeps_its_memory,
+    policy_can_be_restricted,
+    policy_plays_arms_that_change,
+)

@@ -1,0 +1,132 @@
+"""The contract of regularizers."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bothworlds.policies import FTRL
+from bothworlds.simplex.regularizers import Hybrid, Regularizer, Shannon
+from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
+from bothworlds.simplex.solve import solve
+from bothworlds.testing.promise import require
+from bothworlds.theory import account
+
+
+def check_regularizer(regularizer: Regularizer) -> None:
+    """Hold a regularizer to its contract: slope, reach, the step, hybrids, and accounting if it has it.
+
+    Raises
+    ------
+    AssertionError
+        Which promise is broken, and how.
+    """
+    for check in REGULARIZER_CHECKS:
+        check(regularizer)
+
+
+DEPTHS = (0.0, 1e-3, 0.1, 1.0, 3.0, 10.0, 30.0)
+
+
+def regularizer_is_a_value(regularizer: Regularizer) -> None:
+    """Equal to its copies, hashable; pickle gives it back."""
+    require(isinstance(regularizer, Regularizer), regularizer, "it must be an instance of bw.Regularizer")
+    for again in (copy.deepcopy(regularizer), pickle.loads(pickle.dumps(regularizer))):
+        require(again == regularizer, regularizer, "a copy must be equal")
+        require(hash(again) == hash(regularizer), regularizer, "a copy must have the same hash")
+
+
+def regularizer_has_a_rising_slope(regularizer: Regularizer) -> None:
+    """h increases in the depth v, and its derivatives are derivatives."""
+    params = regularizer.parameters()
+    for depth in DEPTHS:
+        height, first, second = slope(params, depth)
+        require(first > 0.0, regularizer, f"h must increase, but h'({depth}) = {first}")
+        d = 1e-4
+        up, down = slope(params, depth + d), slope(params, max(0.0, depth - d))
+        width = depth + d - max(0.0, depth - d)
+        for name, value, a, b in (("h'", first, up[0], down[0]), ("h''", second, up[1], down[1])):
+            found = (a - b) / width
+            close = abs(found - value) <= 1e-2 * max(abs(found), abs(value)) + 1e-6 * abs(height)
+            require(close, regularizer, f"slope gives {name}({depth}) = {value}, differences give {found}")
+
+
+def regularizer_reaches(regularizer: Regularizer) -> None:
+    """``reach`` gives a depth at which h is at least the height."""
+    params = regularizer.parameters()
+    lowest = slope(params, 0.0)[0]
+    for depth in DEPTHS:
+        height = max(lowest, slope(params, depth)[0])
+        found = reach(params, height)
+        there = slope(params, found)[0]
+        message = f"reach({height}) = {found}, where h is only {there}"
+        require(there >= height - 1e-9 * abs(height), regularizer, message)
+
+
+def regularizer_can_be_solved(regularizer: Regularizer) -> None:
+    """The step is solved, alone, with a barrier and in a hybrid: KKT conditions and sum to 1e-12."""
+    random = np.random.default_rng(7)
+    hybrids = [Hybrid(regularizer, Shannon())] if slope(regularizer.parameters(), 1.0)[2] >= 0.0 else []
+    for n_arms in (1, 2, 3, 10):
+        for barrier in (0.0, 0.1, 162.0):
+            losses, rates = random.exponential(5.0, n_arms), 10.0 ** random.uniform(-1, 2, n_arms)
+            for each in (regularizer, *hybrids):
+                found = solve(losses, rates=rates, regularizer=each, log_barrier=barrier)
+                message = f"losses {losses}, rates {rates}, log_barrier {barrier}: {found}"
+                good = found.residual <= 1e-10 and abs(found.sum_error) <= 1e-10
+                require(good, each, f"the step is not solved for {message}")
+
+
+def regularizer_can_be_accounted(regularizer: Regularizer) -> None:
+    """Where ``potential``, ``rise`` and ``spread`` are registered, they agree with h, and accounts close."""
+    params = regularizer.parameters()
+    kernels: dict[str, Any] = {"potential": potential, "rise": rise, "spread": spread}
+    missing = [name for name, kernel in kernels.items() if type(params) not in kernel.implementations]
+    if missing:
+        require(len(missing) == 3, regularizer, f"accounts also need {missing}")
+        return
+    for depth in (0.05, 0.5, 2.0, 6.0):
+        p = math.exp(-depth)
+        height = slope(params, depth)[0]
+        d = 1e-5 * p
+        up, down = (potential(params, x, slope(params, -math.log(x))[0]) for x in (p + d, p - d))
+        found = (down - up) / (2.0 * d)
+        message = f"potential must have the slope −h: at p = {p:.4g} it has {-found:.8g}, h is {height:.8g}"
+        require(abs(found - height) <= 1e-5 * max(1.0, abs(height)), regularizer, message)
+        for u in (-0.5 * depth, 0.3):
+            climbed, first = rise(params, p, height, u)
+            there = slope(params, depth + u)
+            message = f"rise at p = {p:.4g} by u = {u} is {climbed, first}, slope gives {there} from {height}"
+            close = math.isclose(climbed, there[0] - height, rel_tol=1e-7, abs_tol=1e-9)
+            require(close and math.isclose(first, there[1], rel_tol=1e-7), regularizer, message)
+            w = 0.7 * u
+            x = p * math.exp(w)
+            there_h = slope(params, -math.log(x))[0]
+            wanted = potential(params, x, there_h) - potential(params, p, height) + height * (x - p)
+            got = spread(params, p, height, w)
+            message = f"spread at p = {p:.4g}, w = {w:.3g} is {got}, ψ gives {wanted}"
+            require(math.isclose(got, wanted, rel_tol=1e-5, abs_tol=1e-9), regularizer, message)
+    policy = FTRL(regularizer, log_barrier=1.0, theta=1.0, alpha=0.5)
+    for inside, outside in ((1, 1), (2, 2), (1, 4), (4, 4), (3, 2)):
+        n = inside + outside
+        arms = np.random.default_rng(8).integers(n, size=30)
+        losses = np.random.default_rng(9).random(30)
+        a = account(policy, n_arms=n, horizon=100, arms=arms, losses=losses, optimal=range(inside))
+        parts = a.terms["suboptimal"] + a.terms["optimal"] + a.terms["residual"]
+        gap = float(np.abs(a.terms["total"] - a.terms["benchmark"] - parts).max())
+        message = f"with {inside} optimal of {n} arms the parts of the regret miss the whole by {gap:.3g}"
+        require(gap <= 1e-9, regularizer, message)
+
+
+REGULARIZER_CHECKS: tuple[Callable[[Regularizer], None], ...] = (
+    regularizer_is_a_value,
+    regularizer_has_a_rising_slope,
+    regularizer_reaches,
+    regularizer_can_be_solved,
+    regularizer_can_be_accounted,
+)
