@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
-from bothworlds.inference import state as evidence_state
+from bothworlds.inference import state as keeping
 from bothworlds.inference.intervals import World
 from bothworlds.inference.statements import Evidence
 from bothworlds.service.hub import Hub
@@ -81,12 +81,12 @@ class View:
     """When the last point was drawn, in milliseconds since 1970."""
 
     def __post_init__(self) -> None:
-        self.kept = evidence_state.init(self.n_arms, self.full)
+        self.kept = keeping.init(self.n_arms, self.full)
 
     def grow(self, n_arms: int) -> None:
         """Make room for arms that are new."""
         while self.n_arms < n_arms:
-            self.kept = evidence_state.with_another_arm(self.kept)
+            self.kept = keeping.with_another_arm(self.kept)
             self.n_arms += 1
 
     @property
@@ -220,7 +220,7 @@ class Watch:
     def _answer(self, answers: dict[int, list[Any]]) -> None:
         for number, rows in answers.items():
             arms, kept, probabilities = zip(*rows, strict=True)
-            evidence_state.answered_many(
+            keeping.answered_many(
                 self._views[number].kept,
                 np.array(arms, np.int64),
                 1.0 - np.array(kept),
@@ -234,7 +234,7 @@ class Watch:
         for number in anew:
             view = self._views[number]
             view.restarts, view.since = view.restarts + 1, row.at
-            view.kept = evidence_state.init(view.n_arms, view.full)
+            view.kept = keeping.init(view.n_arms, view.full)
         if anew and self._made > row.at:
             self._count(db, row.at, self._made, anew)
 
@@ -268,7 +268,7 @@ class Watch:
                 arms, rewards, probabilities = zip(*some, strict=True)
                 kept = self._views[number].kept
                 columns_of = (np.array(arms, np.int64), np.array(rewards), np.array(probabilities))
-                evidence_state.take_in(kept, *columns_of)
+                keeping.take_in(kept, *columns_of)
             if rows:
                 self._due = rows[-1].due
             if len(rows) < len(found) or len(found) < CHUNK:
@@ -424,10 +424,10 @@ def _state(replica: Replica, number: int) -> State:
 def compile_kernels() -> None:
     """Have the machine code of all that a watch computes, in memory and on disk."""
     for full in (False, True):
-        kept = evidence_state.init(2, full)
+        kept = keeping.init(2, full)
         arms, values = np.zeros(1, np.int64), np.ones(1)
-        evidence_state.take_in(kept, arms, values, values)
-        evidence_state.answered_many(kept, arms, values, values)
+        keeping.take_in(kept, arms, values, values)
+        keeping.answered_many(kept, arms, values, values)
         worlds: tuple[World, ...] = ("stationary", "any") if full else ("stationary",)
         for world in worlds:
             evidence = Evidence(kept, (0, 1), world=world)
