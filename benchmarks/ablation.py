@@ -1,8 +1,9 @@
 """What each part of the watch does: the default without it, in the tuned worlds of the tournament.
 
-A part is taken out of a copy of the package, by a change of its text, and the copy plays the same worlds on
-the same seeds. Given is the mean regret (after the first change, where there is one) of the whole, and the
-ratio of the regret without the part to it, ± one standard error by bootstrap over runs: above 1 it helps.
+Each part gets a switch in a copy of the package, by a change of its text, so that all are compiled together;
+the copy plays with all parts and without each of them, on the same seeds. Given is the mean regret (after the
+first change, where there is one) of the whole, and the ratio of the regret without the part to it, ± one
+standard error by bootstrap over runs: above 1 the part helps; "=" are runs that are the same to the bit.
 """
 
 from __future__ import annotations
@@ -24,23 +25,63 @@ from tournament import TO_THOMPSON, World, worlds
 
 PACKAGE = Path(bw.__file__).parent
 WATCH = "policies/watched/"
-# part: file, its text, the text without the part
+# part: file, its text, and the text in which OUT takes the part out
 PARTS = {
-    "budget": ("watched.py", "budget: float = 0.15", "budget: float = 1e9"),
-    "rare trials": ("state.py", "SHORT_GAP = 500.0", "SHORT_GAP = 1e18"),
-    "doubt": ("trial.py", "scalars[DOUBT] += 1.0", "scalars[DOUBT] += 0.0"),
-    "stayed or moved": ("trial.py", "AT_LEAST = 1.0", "AT_LEAST = math.inf"),
-    "better side": ("alarm.py", "highest = most(grown, shrunk)", "highest = grown"),
-    "share of gain": ("alarm.py", "SHARE_OF_GAIN = 0.25", "SHARE_OF_GAIN = 0.0"),
-    "cap": ("trial.py", "return UNRESOLVED if capped else CONFIRMED", "return CONFIRMED"),
+    "budget": [
+        (
+            "alarm.py",
+            "= params.budget * scalars[EXPLORED] +",
+            "= (1e9 if OUT else params.budget) * scalars[EXPLORED] +",
+        ),
+        (
+            "trial.py",
+            "= params.budget * scalars[EXPLORED] +",
+            "= (1e9 if OUT else params.budget) * scalars[EXPLORED] +",
+        ),
+    ],
+    "rare trials": [
+        ("watched.py", "[GAP] = SHORT_GAP", "[GAP] = 1e18 if OUT else SHORT_GAP"),
+        ("trial.py", "[GAP] = SHORT_GAP", "[GAP] = 1e18 if OUT else SHORT_GAP"),
+    ],
+    "doubt": [("trial.py", "scalars[DOUBT] += 1.0", "scalars[DOUBT] += 0.0 if OUT else 1.0")],
+    "stayed or moved": [
+        ("trial.py", "evidence.together >= AT_LEAST", "evidence.together >= (math.inf if OUT else AT_LEAST)")
+    ],
+    "better side": [
+        ("alarm.py", "bet(state, n, sums[arm] / n, loss)", "bet(state, n, sums[arm] / n, loss, OUT)"),
+        ("alarm.py", "level: float, loss: float)", "level: float, loss: float, blind: bool)"),
+        ("alarm.py", "highest = most(grown, shrunk)", "highest = grown if blind else most(grown, shrunk)"),
+    ],
+    "share of gain": [("alarm.py", "+ SHARE_OF_GAIN * gain", "+ (0.0 if OUT else SHARE_OF_GAIN) * gain")],
+    "cap on restarts": [
+        ("trial.py", "return UNRESOLVED if capped", "return UNRESOLVED if capped and not OUT")
+    ],
+    "cap on trials": [
+        (
+            "alarm.py",
+            "if scalars[TRIALS] > cap(params, state)",
+            "if not OUT and scalars[TRIALS] > cap(params, state)",
+        ),
+        (
+            "trial.py",
+            "or scalars[TRIALS] > cap(params, state)",
+            "or (not OUT and scalars[TRIALS] > cap(params, state))",
+        ),
+    ],
 }
+SWITCH = [
+    ("state.py", "    n_arms: int\n", "    n_arms: int\n    out: float\n"),
+    ("watched.py", "    budget: float = 0.15\n", "    budget: float = 0.15\n    out: float = -1.0\n"),
+    ("watched.py", "self.budget, n_arms, ", "self.budget, n_arms, self.out, "),
+]
 
 
-def chosen() -> list[World]:
+def chosen(families: list[str] | None) -> list[World]:
     """The tuned worlds in which something moves, and one of each family in which nothing does."""
     tuned = [world for world in worlds() if world.tuned]
     still = {world.family: world for world in tuned if world.family in TO_THOMPSON}
-    return [*still.values(), *(world for world in tuned if world.family not in TO_THOMPSON)]
+    all_of_them = [*still.values(), *(world for world in tuned if world.family not in TO_THOMPSON)]
+    return [world for world in all_of_them if not families or world.family in families]
 
 
 def title(world: World) -> str:
@@ -48,11 +89,25 @@ def title(world: World) -> str:
     return f"{world.family}: {world.name}"
 
 
-def play(world: World, runs: int) -> list[float]:
-    """Regrets of the default."""
+def switchable(folder: Path) -> None:
+    """Write a copy of the package whose watch has a number more, that of the part which is out."""
+    shutil.copytree(PACKAGE, folder / "bothworlds", ignore=shutil.ignore_patterns("__pycache__"))
+    changes = list(SWITCH)
+    for k, part in enumerate(PARTS.values()):
+        changes += [(name, old, new.replace("OUT", f"(params.out == {k}.0)")) for name, old, new in part]
+    for name, old, new in changes:
+        path = folder / "bothworlds" / WATCH / name
+        text = path.read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            raise SystemExit(f"{name} no longer has {old!r}, once: say in PARTS what it is now")
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def play(world: World, runs: int) -> list[list[float]]:
+    """Regrets of the whole, and without each part."""
     checkpoints = [world.change, world.horizon] if world.change else [world.horizon]
     run = bw.simulate(
-        bw.policies.DEFAULT,
+        [bw.Watched(bw.InsuredSampler(), out=float(k)) for k in range(-1, len(PARTS))],  # type: ignore[call-arg]
         world.environment,
         horizon=world.horizon,
         replications=runs,
@@ -61,56 +116,53 @@ def play(world: World, runs: int) -> list[float]:
         tell_horizon=False,
     )
     regret = run.clean_regret if world.family in ("corrupted", "faked") else run.regret
-    final = regret[0, :, -1] - (regret[0, :, 0] if world.change else 0.0)
-    return [float(value) for value in final]
-
-
-def without(part: str | None, runs: int) -> dict[str, list[float]]:
-    """Regrets by world, played by a copy of the package that lacks a part."""
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(PACKAGE, Path(folder) / "bothworlds", ignore=shutil.ignore_patterns("__pycache__"))
-        if part is not None:
-            name, old, new = PARTS[part]
-            path = Path(folder) / "bothworlds" / WATCH / name
-            text = path.read_text(encoding="utf-8")
-            if text.count(old) != 1:
-                raise SystemExit(f"{name} no longer has {old!r}, once: say in PARTS what {part!r} is now")
-            path.write_text(text.replace(old, new), encoding="utf-8")
-        environment = os.environ | {"PYTHONPATH": folder, "NUMBA_CACHE_DIR": f"{folder}/cache"}
-        command = [sys.executable, __file__, "--play", "--replications", str(runs)]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-    found: dict[str, list[float]] = json.loads(done.stdout)
-    return found
+    final = regret[:, :, -1] - (regret[:, :, 0] if world.change else 0.0)
+    return [[float(value) for value in row] for row in final]
 
 
 def ratio(part: list[float], whole: list[float]) -> str:
     """Of means, with its standard error: runs have the same seeds, so they are drawn in pairs."""
+    if part == whole:
+        return "="
     both = np.array([part, whole])
     picks = np.random.default_rng(1).integers(both.shape[1], size=(400, both.shape[1]))
     means = both[:, picks].mean(axis=2)
     return f"{both[0].mean() / both[1].mean():.2f} ± {np.std(means[0] / means[1]):.2f}"
 
 
+def row(world: World, regrets: list[list[float]]) -> str:
+    """A line of the table."""
+    cells = [ratio(part, regrets[0]) for part in regrets[1:]]
+    return f"| {title(world)} | {np.mean(regrets[0]):.0f} | " + " | ".join(cells) + " |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=60)
-    parser.add_argument("--play", action="store_true", help="regrets of this package, as JSON")
+    parser.add_argument("--families", nargs="*", help="only worlds of these (all)")
+    parser.add_argument(
+        "--play", action="store_true", help="regrets in a world per line, by the switchable copy"
+    )
     options = parser.parse_args()
+    among = chosen(options.families)
     if options.play:
-        json.dump({title(world): play(world, options.replications) for world in chosen()}, sys.stdout)
+        for world in among:
+            print(json.dumps(play(world, options.replications)), flush=True)
         return
-    found = {}
-    with Progress("ablation", 1 + len(PARTS)) as progress:
-        for part in (None, *PARTS):
-            found[part] = without(part, options.replications)
-            progress.advance(1)
     print(f"{bw.policies.DEFAULT!r}, {options.replications} runs\n")
     print("| world | whole | " + " | ".join(f"no {part}" for part in PARTS) + " |")
-    print("|---|---|" + "---|" * len(PARTS))
-    for world in chosen():
-        whole = found[None][title(world)]
-        cells = [ratio(found[part][title(world)], whole) for part in PARTS]
-        print(f"| {title(world)} | {np.mean(whole):.0f} | " + " | ".join(cells) + " |")
+    print("|---|---|" + "---|" * len(PARTS), flush=True)
+    with tempfile.TemporaryDirectory() as folder, Progress("ablation", len(among)) as progress:
+        switchable(Path(folder))
+        environment = os.environ | {"PYTHONPATH": folder, "NUMBA_CACHE_DIR": f"{folder}/cache"}
+        command = [sys.executable, __file__, "--play", *sys.argv[1:]]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as playing:
+            assert playing.stdout is not None
+            for world, line in zip(among, playing.stdout, strict=True):
+                print(row(world, json.loads(line)), flush=True)
+                progress.advance(1)
+        if playing.returncode:
+            raise SystemExit(playing.returncode)
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def tamper(path, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 4}, r"has version 4, written by bothworlds .*upgrade bothworlds"),
-        ({"version": "1"}, r"has version '1'; this release reads versions 1 to 3"),
+        ({"version": 5}, r"has version 5, written by bothworlds .*upgrade bothworlds"),
+        ({"version": "1"}, r"has version '1'; this release reads versions 1 to 4"),
         (
             {"format": "something"},
             r"not a saved bandit: expected format 'bothworlds-bandit', found 'something'",
@@ -250,6 +250,16 @@ def test_files_without_the_newer_options_are_read(saved):
     assert again.probabilities == bandit.probabilities
 
 
+def test_states_of_version_3_are_read():
+    """Those of the watch had a number less: what trials have cost."""
+    now = bw.Bandit(2).to_dict()
+    before = json.loads(json.dumps(now)) | {"version": 3}
+    assert before["state"]["scalars"].pop() == 0.0
+    assert bw.Bandit.from_dict(before).to_dict()["state"] == now["state"]
+    with pytest.raises(StateError, match=r"state.scalars must .* of length 20, got shape \(19,\)"):
+        bw.Bandit.from_dict(before | {"version": 4})
+
+
 VERSION_1 = json.loads((Path(__file__).parent / "states_of_version_1.json").read_text())
 
 
@@ -263,4 +273,4 @@ def test_states_of_version_1_are_read(kind):
     (pull,) = bandit.outstanding
     bandit.update(pull, loss=1.0)
     np.testing.assert_allclose(list(bandit.probabilities.values()), data["after"], rtol=exact)
-    assert bandit.to_dict()["version"] == 3
+    assert bandit.to_dict()["version"] == 4

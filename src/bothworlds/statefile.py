@@ -16,9 +16,10 @@ from bothworlds import _check
 from bothworlds.errors import StateError
 
 FORMAT = "bothworlds-bandit"
-VERSION = 3
+VERSION = 4
 # 1: 0.1, without what travels from ``learn`` to ``step``
 # 2: all arms are awake, always
+# 3: what trials of ``Watched`` have cost is not counted
 
 
 def pack(state: Any) -> Any:

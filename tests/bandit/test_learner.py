@@ -155,6 +155,14 @@ def test_refusals_change_nothing():
     assert str(Learner(2).take("loss", -0.0)) == "0.0"
 
 
+def test_states_of_the_layout_before_layouts_were_noted_are_read():
+    learner = Learner(["a", "b"])
+    saved = json.loads(learner.dump())
+    assert saved["state"]["scalars"].pop() == 0.0
+    del saved["layout"]
+    assert Learner.load(json.dumps(saved).encode()).dump() == learner.dump()
+
+
 @pytest.mark.parametrize("damage", ["version", "state", "arms", "cut"])
 def test_damaged_bytes_are_refused(damage):
     data = Learner(["a", "b"]).dump()

@@ -57,8 +57,10 @@ class Cusum:
 
 
 class Watched:
-    def __init__(self, base, n_arms, explore=0.4, budget=0.15):
+    def __init__(self, base, n_arms, explore=0.4, budget=0.15, *, centered=True):
         self.base, self.K, self.explore, self.budget = base, n_arms, explore, budget
+        self.centered = centered
+        self.trials = 0.0
         self.level = [[0.0, 0.0] for _ in range(n_arms)]
         self.buffer = [[0.0, 0.0, 0] for _ in range(n_arms)]
         self.cusums = [Cusum(side, c) for side in ("worse", "better") for c in (0.1, 0.2, 0.4, 0.8)]
@@ -81,13 +83,19 @@ class Watched:
         return [(1 - self.explore) * p[i] + self.explore * w[i] / sum(w) for i in range(self.K)]
 
     @property
+    def cap(self):
+        return math.sqrt(self.K * self.seen)
+
+    @property
     def regret(self):
         return self.total - min(self.estimates)
 
     def update(self, arm, loss, weight):
         p = list(self.base.p)
         favorite = p.index(max(p))
-        baseline = (0.5 + self.total) / (1 + self.seen)
+        baseline = (0.5 + self.total) / (1 + self.seen) if self.centered else 0.0
+        if self.trial is not None:
+            self.trials = max(0.0, self.trials + (1 - p[arm] / self.p[arm]) * (loss - baseline))
         for i in range(self.K):
             self.estimates[i] += baseline + ((loss - baseline) / weight if i == arm else 0.0)
         self.base.update(arm, loss, weight)
@@ -163,6 +171,8 @@ class Watched:
             allowance = floor
         else:
             return
+        if self.trials > self.cap:
+            return
         if money < self.gate or money < floor:
             self.gap *= 2
             self.last = self.seen
@@ -216,13 +226,14 @@ class Watched:
             or pooled >= h1
             or (story >= h1 and pooled >= 1 and any(before[j] < mf for j in others))
         ):
-            verdict = "confirm" if self.regret <= math.sqrt(self.K * self.seen) else "unresolved"
+            verdict = "confirm" if self.regret <= self.cap else "unresolved"
         elif not any(trial["active"]):
             verdict = "reject"
         elif back >= 4:
             verdict = "back"
         elif (
             cost - math.sqrt(N * mf * (1 - mf)) > trial["allowance"]
+            or self.trials > self.cap
             or trial["length"] > 400 * self.K + self.t
         ):
             verdict = "reject" if story < 0 and pooled < 0 else "unresolved"

@@ -8,13 +8,13 @@ import pytest
 import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
-from bothworlds.policies.base import init, memo_of, outdated, pull_once, update_once
+from bothworlds.policies.base import init, memo_of, outdated, pull_once, read_distribution, update_once
 from bothworlds.policies.ftrl.state import LOSS_COUNT, LOSS_SUM
-from bothworlds.policies.watched.state import DOUBT, FAVORITE, NONE, RESTARTS, SEEN
+from bothworlds.policies.watched.state import DOUBT, FAVORITE, NONE, RESTARTS, SEEN, TRIALS
 from bothworlds.policies.watched.trial import restart
 from bothworlds.statefile import pack
 from oracle import watched
-from playing import Player, bernoulli, play, quantile
+from playing import Player, bernoulli, interpret, play, quantile
 
 
 class Base:
@@ -38,11 +38,17 @@ class Base:
             self.player.state.scalars[LOSS_COUNT] = count
 
 
-def compare(policy, losses, seed):
-    """Same distribution in every round, same verdicts; return the oracle and the player."""
+def compare(policy, losses, seed, trials=0.0):
+    """Same distribution in every round, same verdicts; return the oracle and the player.
+
+    ``trials`` is what earlier ones have cost.
+    """
     n_arms = losses.shape[1]
     player = Player(policy, n_arms)
-    oracle = watched.Watched(Base(policy.policy, n_arms), n_arms, policy.explore, policy.budget)
+    centered = policy.policy != bw.TsallisINF()
+    base = Base(policy.policy, n_arms)
+    oracle = watched.Watched(base, n_arms, policy.explore, policy.budget, centered=centered)
+    oracle.trials = player.state.scalars[TRIALS] = trials
     for t, uniform in enumerate(np.random.default_rng(seed).random(len(losses))):
         p = np.array(oracle.p)
         np.testing.assert_allclose(player.p, p, rtol=1e-9, err_msg=f"round {t + 1}")
@@ -51,6 +57,7 @@ def compare(policy, losses, seed):
         np.testing.assert_allclose(weight, p[arm], rtol=1e-9)
         assert player.update(arm, losses[t, arm], weight, memo) == 0
         oracle.update(arm, losses[t, arm], weight)
+        assert player.state.scalars[TRIALS] == pytest.approx(oracle.trials, rel=1e-9)
     return oracle, player
 
 
@@ -102,6 +109,19 @@ def test_is_its_oracle_over_other_policies_and_losses(policy, n_arms):
     oracle, player = compare(policy, np.vstack(blocks), 3)
     assert oracle.verdicts
     assert player.state.scalars[RESTARTS] == sum(verdict == "confirm" for _, verdict in oracle.verdicts)
+
+
+@pytest.mark.parametrize("base", [bw.TsallisINF(), bw.LightBarrier()], ids=repr)
+def test_no_trial_while_trials_have_cost_more_than_the_cap(base, monkeypatch):
+    """All arms become worse: a trial is in vain. Where trials have cost much, it is cut short, or none."""
+    interpret(monkeypatch, pull_once, update_once, read_distribution)
+    losses = np.vstack([bernoulli([0.1, 0.5, 0.5], 200, 1), bernoulli([0.5, 0.9, 0.9], 200, 2)])
+    lengths = []
+    for trials in (0.0, 25.5, 1e3):
+        oracle, player = compare(bw.Watched(base, budget=1.0), losses, 4, trials)
+        lengths.append(sum(player.state.trial_counts) if oracle.verdicts else 0)
+        assert player.state.scalars[RESTARTS] == 0.0
+    assert lengths[0] > lengths[1] > lengths[2] == 0
 
 
 def test_verdicts_are_all_met():

@@ -55,6 +55,7 @@ OTHERS = [
     bw.MatchedTsallis("paper"),
     bw.Hedge(),
     bw.AdaHedge(),
+    bw.Watched(bw.TsallisINF()),
 ]
 
 
@@ -373,6 +374,10 @@ def test_curves():
             r"one that a theorem covers, got UCB1\(alpha=1.5\); UCB1 has one with alpha=2",
         ),
         ({"policy": bw.BARBAR()}, r"constants='theory'"),
+        (
+            {"policy": bw.policies.DEFAULT},
+            r"one that a theorem covers, .*Watched has one over TsallisINF\(\)",
+        ),
         ({"policy": bw.UCB1(), "gaps": None}, r"a bound that covers this setting, got UCB1\(\); give gaps"),
         ({"policy": bw.UCB1(), "corruption": 3.0}, r"a bound that covers this setting, got UCB1\(\)"),
         ({"policy": bw.BARBAR("theory"), "gaps": None}, r"covers this setting, got BARBAR"),

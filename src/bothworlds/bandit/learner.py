@@ -28,6 +28,7 @@ from bothworlds.simplex.kernel import FAILED
 
 FORMAT = "bothworlds-learner"
 VERSION = 1
+FIRST_LAYOUT = 3  # of states whose layout was not yet written beside them
 CHANGES = ("add", "retire", "disable", "enable", "restart")
 
 # what travels with a draw until its loss is learned; where arms were asleep, a bit for each follows
@@ -304,6 +305,7 @@ class Learner:
             "range": None if learned is None else learned.to_dict(),
             "restarts": bandit._restarts,
             "frozen": self.frozen,
+            "layout": statefile.VERSION,
             "state": statefile.pack(bandit._state),
         }
         return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
@@ -325,7 +327,8 @@ class Learner:
             bandit._restarts = int(saved["restarts"])
             if isinstance(bandit._range, LearnedRange):
                 bandit._range.restore(saved["range"])
-            bandit._state = statefile.unpack(bandit._state, saved["state"])
+            layout = saved.get("layout", FIRST_LAYOUT)
+            bandit._state = statefile.unpack(bandit._state, saved["state"], version=layout)
             learner.frozen = bool(saved["frozen"])
         except (KeyError, TypeError, ValueError, PartError) as error:
             raise StateError(f"the saved learner cannot be restored: {error}") from error

@@ -37,8 +37,10 @@ from bothworlds.policies.watched.state import (
     SEEN,
     SINCE,
     SPENT,
+    TRIALS,
     WatchedParameters,
     WatchedState,
+    cap,
     moved,
     odds_ratio,
     regret_so_far,
@@ -196,6 +198,8 @@ def begin_trial(
     money = params.budget * scalars[EXPLORED] + least_money - scalars[SPENT] + SHARE_OF_GAIN * gain
     paid = money >= scalars[GATE]
     if params.n_arms == 1 or not (paid or scalars[SEEN] - scalars[LAST_POOR] >= scalars[GAP]):
+        return
+    if scalars[TRIALS] > cap(params, state):
         return
     if not paid or money < least_money:
         scalars[LAST_POOR] = scalars[SEEN]

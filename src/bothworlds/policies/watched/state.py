@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, kernel
@@ -14,6 +15,8 @@ class WatchedParameters(NamedTuple):
     explore: float
     budget: float
     n_arms: int
+    centered: bool
+    """Are losses compared with their mean ḡ, rather than with 0?"""
 
 
 class WatchedState(NamedTuple):
@@ -50,7 +53,7 @@ class WatchedState(NamedTuple):
     """m_i°: the level before the trial, as a mean."""
 
     estimates: FloatArray
-    """Σ (ℓ − ḡ)/w over the losses seen of each arm: what it would have lost, compared with ḡ."""
+    """Σ (ℓ − g)/w over the losses seen of each arm: what it would have lost, compared with g, ḡ or 0."""
     p: FloatArray
     """In a trial the distribution in force; else room to work in."""
     scalars: FloatArray
@@ -61,7 +64,7 @@ RESTARTS = 0  # of the policy inside
 SEEN = 1  # losses
 SINCE = 2  # those since the last restart
 LOSS_SUM = 3
-EXCESS = 4  # Σ (ℓ − ḡ) of all losses
+EXCESS = 4  # Σ (ℓ − g) of all losses
 RENEWAL = 5  # how often all CUSUMs have been at 0
 EXPLORED = 6  # R_b: what the policy's own exploration has cost, as estimated
 SPENT = 7  # what the trials have cost
@@ -77,7 +80,9 @@ EXPECTED = 15  # m*: its mean by the run that raised the alarm
 RUN = 16  # the number of losses in that run
 ALLOWANCE = 17  # what the trial may cost
 LENGTH = 18  # losses seen in it
-N_SCALARS = 19
+# of all trials
+TRIALS = 19  # what they have cost, estimated without bias; gains beyond what was lost are forgotten
+N_SCALARS = 20
 
 NONE = -1.0
 SHORT_GAP = 500.0  # rounds between the first two poor trials
@@ -88,11 +93,17 @@ FEW_SAMPLES = 10.0  # an arm's level that was moved by inference, not by samples
 
 @kernel
 def regret_so_far(state: WatchedState) -> float:
-    """R̂: losses seen minus the smallest estimated loss of an arm; ḡ of every round is in both."""
+    """R̂: losses seen minus the smallest estimated loss of an arm; g of every round is in both."""
     smallest = state.estimates[0]
     for i in range(1, state.estimates.size):
         smallest = min(smallest, state.estimates[i])
     return float(state.scalars[EXCESS] - smallest)
+
+
+@kernel
+def cap(params: WatchedParameters, state: WatchedState) -> float:
+    """√(K·rounds): no restart while the regret so far is above it, no trial while trials have cost more."""
+    return math.sqrt(params.n_arms * state.scalars[SEEN])
 
 
 @kernel

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from bothworlds._jit import kernel
-from bothworlds.policies.base import begin_again, distribution
+from bothworlds.policies.base import begin_again, distribution, weight_of
 from bothworlds.policies.kl import kl
 from bothworlds.policies.watched.alarm import BASE_MONEY, move_levels, renew
 from bothworlds.policies.watched.state import (
@@ -29,12 +29,13 @@ from bothworlds.policies.watched.state import (
     NONE,
     RESTARTS,
     RUN,
-    SEEN,
     SHORT_GAP,
     SINCE,
     SPENT,
+    TRIALS,
     WatchedParameters,
     WatchedState,
+    cap,
     moved,
     odds_ratio,
     regret_so_far,
@@ -90,6 +91,18 @@ def better(n: float, total: float, other_n: float, other_total: float) -> float:
     pooled = (total + other_total) / (n + other_n)
     ratio = n * divergence(mean, pooled) + other_n * divergence(other, pooled)
     return ratio if mean < other else -ratio
+
+
+@kernel
+def charge(params: WatchedParameters, state: WatchedState, arm: int, deviation: float) -> None:
+    """Add (1 − p_a/p'_a)(ℓ_a − g), whose mean is <p' − p, ℓ>: what playing p' in place of p has cost.
+
+    Before the policy inside learns: p is that of the draw. (Of late feedback it may be another one's.)
+    """
+    mixed = state.p[arm]
+    if mixed > 0.0:  # or late feedback of an arm that has retired
+        share = 1.0 - weight_of(params.policy, state.policy, arm) / mixed
+        state.scalars[TRIALS] = max(0.0, state.scalars[TRIALS] + share * deviation)
 
 
 @kernel
@@ -151,8 +164,8 @@ def judge(params: WatchedParameters, state: WatchedState, evidence: Evidence) ->
         or evidence.together >= enough
         or (evidence.stayed >= enough and evidence.together >= AT_LEAST and evidence.rival)
     ):
-        # the cap: what has been lost before a restart cannot be won back after it
-        capped = regret_so_far(state) > math.sqrt(params.n_arms * scalars[SEEN])
+        # what has been lost before a restart cannot be won back after it
+        capped = regret_so_far(state) > cap(params, state)
         return UNRESOLVED if capped else CONFIRMED
     if evidence.n_active == 0.0:
         return REJECTED
@@ -165,6 +178,7 @@ def judge(params: WatchedParameters, state: WatchedState, evidence: Evidence) ->
     chance = math.sqrt(evidence.tried * evidence.level * (1.0 - evidence.level))
     if (
         evidence.cost - chance > scalars[ALLOWANCE]
+        or scalars[TRIALS] > cap(params, state)
         or scalars[LENGTH] > ROUNDS_PER_ARM * params.n_arms + scalars[SINCE]
     ):
         return REJECTED if evidence.stayed < 0.0 and evidence.together < 0.0 else UNRESOLVED

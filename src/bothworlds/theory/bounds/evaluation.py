@@ -21,6 +21,7 @@ from bothworlds.theory.bounds import (  # noqa: F401 - they register what they s
     others,
     paper,
     sets,
+    watched,
 )
 from bothworlds.theory.bounds.complexities import Complexity, complexity
 from bothworlds.theory.bounds.statement import (
