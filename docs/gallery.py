@@ -21,6 +21,8 @@ POLICY_EXAMPLES: dict[str, bw.Policy] = {
     "ftrl": bw.FTRL(bw.LogBarrier(), constants="light"),
     "restarting": bw.Restarting(bw.TsallisINF(), every=1000),
     "watched": bw.Watched(bw.LightBarrier()),
+    "linear-spm": bw.LinearSPM(((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))),
+    "exp2": bw.EXP2(((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))),
     "tsallis-inf-oracle": bw.TsallisINFOracle(gaps=(0.0, 0.2, 0.2, 0.2), alpha=0.5),
 }
 BASE = E.Bernoulli(n_arms=4, gap=0.2)

@@ -15,6 +15,9 @@ class Case(NamedTuple):
     arms: int | None = None  # the only number of arms it can play, if there is one
 
 
+# features of four arms, of which one is far from the others, that can have any losses
+SQUARE = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
 CASES = [
     Case(bw.LightBarrier()),
     Case(bw.InsuredSampler()),
@@ -60,6 +63,9 @@ CASES = [
     Case(bw.MatchedTsallis()),
     Case(bw.Hedge()),
     Case(bw.AdaHedge()),
+    Case(bw.LinearSPM(SQUARE), arms=4),
+    Case(bw.LinearSPM(SQUARE, constants="paper"), learns=False, arms=4),
+    Case(bw.EXP2(SQUARE), arms=4),
     Case(bw.Avner()),
     Case(bw.EXP3P(), needs_horizon=True),
     Case(bw.SAO(), needs_horizon=True, learns=False),

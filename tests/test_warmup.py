@@ -25,7 +25,13 @@ def test_says_what_it_does_and_counts_the_seconds():
 
 def test_knows_every_policy_and_the_kernels_for_many_arms():
     kinds = {type(policy) for policy in every_policy()}
-    told_more = {bw.TsallisINFOracle, bw.Restarting, bw.Watched}  # the gaps, or a policy
+    told_more = {
+        bw.TsallisINFOracle,
+        bw.LinearSPM,
+        bw.EXP2,
+        bw.Restarting,
+        bw.Watched,
+    }  # gaps, features, a policy
     assert kinds == set(bw.policies.REGISTRY.values()) - told_more
     assert _sizes(bw.TsallisINF()) == [3, MANY_ARMS]
     assert _sizes(bw.UCB1()) == [3]

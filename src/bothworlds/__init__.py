@@ -11,11 +11,12 @@ import typing as _typing
 
 from bothworlds import environments, errors, policies
 from bothworlds._version import __version__
-from bothworlds.bandit import Advised, Bandit, Bandits, DecisionLog, Pull, Pulls
+from bothworlds.bandit import Advised, Bandit, Bandits, DecisionLog, PolicyOptimization, Pull, Pulls
 from bothworlds.environments import Environment
 from bothworlds.errors import BothworldsError
 from bothworlds.policies import (
     BARBAR,
+    EXP2,
     EXP3,
     EXP3IX,
     EXP3P,
@@ -44,6 +45,7 @@ from bothworlds.policies import (
     InsuredSampler,
     Ito21,
     LightBarrier,
+    LinearSPM,
     MatchedTsallis,
     Policy,
     Restarting,
@@ -75,6 +77,7 @@ if _typing.TYPE_CHECKING:
 
 __all__ = [
     "BARBAR",
+    "EXP2",
     "EXP3",
     "EXP3IX",
     "EXP3P",
@@ -110,9 +113,11 @@ __all__ = [
     "InsuredSampler",
     "Ito21",
     "LightBarrier",
+    "LinearSPM",
     "LogBarrier",
     "MatchedTsallis",
     "Policy",
+    "PolicyOptimization",
     "Problem",
     "Pull",
     "Pulls",

@@ -39,6 +39,8 @@ from bothworlds.policies.graphs.hedge import Hedge as Hedge
 from bothworlds.policies.graphs.matched_tsallis import MatchedTsallis as MatchedTsallis
 from bothworlds.policies.insured_sampler import InsuredSampler as InsuredSampler
 from bothworlds.policies.kl_ucb import KLUCB as KLUCB
+from bothworlds.policies.linear.exp2 import EXP2 as EXP2
+from bothworlds.policies.linear.linear_spm import LinearSPM as LinearSPM
 from bothworlds.policies.python_policy import PythonPolicy as PythonPolicy
 from bothworlds.policies.restarting import Restarting as Restarting
 from bothworlds.policies.sao import SAO as SAO

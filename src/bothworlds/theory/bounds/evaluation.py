@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check
 from bothworlds._words import html_table
+from bothworlds.bandit import Advised, PolicyOptimization
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies.base import Policy, does_not_fit, require_policy
 from bothworlds.problem import Problem
 from bothworlds.theory.bounds import (  # noqa: F401 - they register what they state
     graphs,
     late,
+    learners,
+    linear,
     others,
     paper,
     sets,
@@ -49,7 +52,7 @@ class Bounds:
         The bounds, adversarial ones first.
     """
 
-    policy: Policy
+    policy: Policy | Advised | PolicyOptimization
     setting: Setting
     all: tuple[Bound, ...]
 
@@ -174,9 +177,9 @@ def _horizon(value: float) -> str:
 
 
 def bound(
-    policy: Policy,
+    policy: Policy | Advised | PolicyOptimization,
     *,
-    n_arms: int,
+    n_arms: int | None = None,
     horizon: int,
     gaps: ArrayLike | None = None,
     means: ArrayLike | None = None,
@@ -200,7 +203,9 @@ def bound(
     ----------
     policy:
         A policy with a stated bound. Without: ``LightBarrier`` and FTRL with constants of one's own, which
-        are measured, not proved; ``EpsilonGreedy``, ``Uniform``.
+        are measured, not proved; ``EpsilonGreedy``, ``Uniform``. Or an ``Advised`` or a
+        ``PolicyOptimization``, which know their sizes: K is then the number of experts, whose gaps ``gaps``
+        are, or that of pairs of a state and an action, and ``n_arms`` is left out.
     n_arms, horizon:
         K and T ≥ K. The policy is taken to be told T.
     gaps:
@@ -251,6 +256,8 @@ def bound(
     T. Jin, J. Liu, H. Luo: Improved Best-of-Both-Worlds Guarantees for Multi-Armed Bandits. NeurIPS 2023;
     every other source is named in ``.source``.
     """
+    if isinstance(policy, (Advised, PolicyOptimization)):
+        return _of_a_learner(policy, n_arms, horizon, gaps, corruption, (means, spread, delay, choose, shows))
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
@@ -264,6 +271,34 @@ def bound(
             raise InvalidArgumentError("delay", delay, wanted, fix=fix)
         setting = replace(setting, delay=float(delay))
     return Bounds(policy, setting, tuple(_state(policy, setting)))
+
+
+def _of_a_learner(
+    learner: Advised | PolicyOptimization,
+    n_arms: int | None,
+    horizon: int,
+    gaps: ArrayLike | None,
+    corruption: float,
+    rest: tuple[Any, ...],
+) -> Bounds:
+    """The bounds of what knows its own sizes, and has no others."""
+    name = type(learner).__name__
+    if n_arms is not None:
+        raise InvalidArgumentError("n_arms", n_arms, f"left out for {name}, which knows it")
+    usual = (None, None, 0.0, 1, None)
+    names = ("means", "spread", "delay", "choose", "shows")
+    for option, value, default in zip(names, rest, usual, strict=True):
+        if value is not default and value != default:
+            raise InvalidArgumentError(option, value, f"left out for {name}")
+    if isinstance(learner, PolicyOptimization):
+        if gaps is not None:
+            fix = "its bound for stochastic worlds needs gaps in every state, and is in its docstring"
+            raise InvalidArgumentError("gaps", gaps, f"left out for {name}", fix=fix)
+        size = sum(table.size for table in learner.probabilities)
+    else:
+        size = len(learner.trust)
+    setting = _setting(size, horizon, gaps, None, corruption, None, 1, None)
+    return Bounds(learner, setting, tuple(_state(learner, setting)))
 
 
 def _setting(
@@ -328,7 +363,7 @@ def _to_the_set(gaps: ArrayLike, choose: int) -> ArrayLike:
     return [max(0.0, value - worst) for value in values.tolist()]
 
 
-def _state(policy: Policy, setting: Setting) -> list[Bound]:
+def _state(policy: Policy | Advised | PolicyOptimization, setting: Setting) -> list[Bound]:
     try:
         found = STATEMENTS[type(policy)](policy, setting)
     except NotCoveredError as refusal:

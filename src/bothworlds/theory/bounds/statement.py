@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.rates import log_horizon
 from bothworlds.problem import Problem, Shows
 from bothworlds.theory.bounds.complexities import Complexity
@@ -162,14 +161,15 @@ class Bound:
 
 
 Statement = Callable[[Any, Setting], list[Bound]]
-STATEMENTS: dict[type[Policy], Statement] = {}
-"""Policy class → function that states its bounds in a setting, and refuses parameters no theorem covers."""
+STATEMENTS: dict[type[Any], Statement] = {}
+"""The class of a policy (or ``Advised``, …) → function that states its bounds in a setting, and
+refuses parameters no theorem covers."""
 
-LATE: set[type[Policy]] = set()
+LATE: set[type[Any]] = set()
 """Those whose bounds hold with late feedback."""
 
 
-def states(kind: type[Policy], *, late: bool = False) -> Callable[[Statement], Statement]:
+def states(kind: type[Any], *, late: bool = False) -> Callable[[Statement], Statement]:
     """Register the bounds of a policy; ``late``: they take the delay into account."""
 
     def register(statement: Statement) -> Statement:

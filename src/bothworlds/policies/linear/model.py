@@ -1,0 +1,281 @@
+"""What policies for linear losses share: arms in good coordinates, the matrix S(p), estimates of all losses.
+
+The mean loss of arm i is θ_0 + <θ, x_i>, with features x_i that are known and (θ_0, θ) that may change from
+round to round. The constant is there because rewards become losses by a shift, and so that losses
+ℓ ∈ [0, 1] can be turned into the o = 2ℓ − 1 ∈ [−1, 1] of the theorems: o is linear in the features φ of an
+arm, too, if these span the constant. Only the span of the constant and the features, as functions on the
+arms, matters; nothing changes if every φ_i is replaced by A·φ_i. So coordinates are chosen in which the
+G-optimal design p_0 has S(p_0) = 1.
+
+With I drawn from p, w its probability at the draw, and S(p) = Σ_j p_j·φ_j·φ_jᵀ,
+
+    ℓ̂_i − ½ = (ℓ_I − ½)·(p_I/w)·φ_Iᵀ·S(p)^{-1}·φ_i
+
+has mean ℓ_i − ½ for every arm: Σ_j w_j·(p_j/w_j)·<θ', φ_j>·φ_jᵀS^{-1}φ_i = <θ', S·S^{-1}·φ_i>. Without
+delay w = p_I. With late feedback p is the distribution in force when the loss arrives, which has not seen
+it, and the factor p_I/w makes up for the difference: so weight and arm are all that a pull must remember.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bothworlds._jit import FloatArray, kernel
+from bothworlds.errors import InvalidArgumentError
+from bothworlds.policies.base import Policy, draws_from_its_p, inspect, learn
+from bothworlds.policies.linear.design import Design, check_features, g_optimal_design
+from bothworlds.simplex.kernel import CONVERGED, FAILED
+
+DEPENDENT = 1e-10  # a feature is taken to follow from the others if it does so to ten digits
+LEAST_MIXING = 1e-8  # γ, so that S(p) ⪰ γ·1 can be inverted: one unit of regret in 10⁸ rounds
+NEGLIGIBLE = 1e-40  # what p adds to S(p) below this is nothing beside γ
+RECENTER = 4096.0
+LONGEST = 64  # numbers of features that a repr has
+
+
+class Space(NamedTuple):
+    """Arms in coordinates in which S(p_0) = 1, and p_0."""
+
+    features: FloatArray
+    """φ_i, a row for each arm."""
+    design: FloatArray
+    """p_0."""
+
+
+class LinearState(NamedTuple):
+    """What a policy for linear losses knows. Between rounds q belongs to ``losses``, ``factor`` to p."""
+
+    losses: FloatArray
+    """Cumulative estimated losses, minus ½ for every round, minus a whole number."""
+    latest: FloatArray
+    """Estimated losses minus ½ of the round, from ``learn`` to ``step``."""
+    q: FloatArray
+    """Of the regularized leader."""
+    p: FloatArray
+    """(1 − γ)·q + γ·p_0, from which arms are drawn."""
+    factor: FloatArray
+    """The Cholesky factor of S(p), its lower triangle row by row."""
+    direction: FloatArray
+    """Room for S(p)^{-1}·φ."""
+    rates: FloatArray
+    carried: FloatArray
+    """What the solver starts from."""
+    scalars: FloatArray
+    """The single numbers below."""
+
+
+TUNING = 0  # what the rate is made of
+OFFSET = 1  # what has been subtracted from all losses so far
+LEARNED = 2  # number of observations, from ``learn`` to ``step``; zero between rounds
+N_SCALARS = 3
+
+
+# --- features, in Python ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class LinearPolicy(Policy):
+    """Base class: features, their design, and errors about them."""
+
+    fixed_arms: ClassVar[str | None] = "its features are those of the arms it was made for"
+
+    features: Sequence[Sequence[float]]
+    design: Design = field(init=False, compare=False)
+    dimension: int = field(init=False, compare=False)
+    _space: Space = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        table = check_features("features", self.features)
+        object.__setattr__(self, "features", tuple(tuple(row) for row in table.tolist()))
+        basis = span(table)
+        design = g_optimal_design(basis)
+        root = np.linalg.cholesky(basis.T @ (design.p[:, None] * basis))
+        coordinates = np.ascontiguousarray(np.linalg.solve(root, basis.T).T)
+        design.p.flags.writeable = False
+        object.__setattr__(self, "design", design)
+        object.__setattr__(self, "dimension", basis.shape[1])
+        object.__setattr__(self, "_space", Space(coordinates, design.p.copy()))
+
+    def space(self, n_arms: int) -> Space:
+        """The arms, if there are as many."""
+        if len(self.features) != n_arms:
+            raise InvalidArgumentError(
+                "features",
+                self.features,
+                f"a row for each of the {n_arms} arms",
+                got=f"{len(self.features)} rows",
+                fix="rows are in the order of the arms",
+            )
+        return self._space
+
+    def __repr__(self) -> str:
+        rows, columns = len(self.features), len(self.features[0])
+        if rows * columns <= LONGEST:
+            return super().__repr__()
+        return super().__repr__().replace(repr(self.features), f"<{rows} × {columns}>")
+
+
+def span(features: FloatArray) -> FloatArray:
+    """An orthonormal basis of the functions on the arms that a constant and the features span, as columns."""
+    columns = [np.ones(len(features))]
+    for column in features.T:
+        centered = column / max(1.0, np.abs(column).max())  # squares of it must not overflow
+        centered = centered - centered.mean()
+        size = np.abs(centered).max()
+        if size > 1e-14 * np.abs(column).max() / max(1.0, np.abs(column).max()):
+            columns.append(centered / size)
+    left, sizes, _ = np.linalg.svd(np.column_stack(columns), full_matrices=False)
+    return np.ascontiguousarray(left[:, sizes > DEPENDENT * sizes[0]])
+
+
+def begin(space: Space, n_carried: int) -> LinearState:
+    """Before the first round: q is uniform; p and its matrix are for :func:`mix`."""
+    n, d = space.features.shape
+    return LinearState(
+        np.zeros(n),
+        np.zeros(n),
+        np.full(n, 1.0 / n),
+        np.full(n, 1.0 / n),
+        np.zeros(d * (d + 1) // 2),
+        np.zeros(d),
+        np.zeros(n),
+        np.zeros(n_carried),
+        np.zeros(N_SCALARS),
+    )
+
+
+# --- kernels ------------------------------------------------------------------------------------------------
+
+
+@kernel
+def add_up_outer_products(features: FloatArray, p: FloatArray, out: FloatArray) -> None:
+    """S(p), its lower triangle row by row: O(K·d²)."""
+    for k in range(out.size):
+        out[k] = 0.0
+    for i in range(p.size):
+        if p[i] < NEGLIGIBLE:
+            continue
+        first = 0
+        for a in range(features.shape[1]):
+            weighted = p[i] * features[i, a]
+            for b in range(a + 1):
+                out[first + b] += weighted * features[i, b]
+            first += a + 1
+
+
+@kernel
+def factorize(matrix: FloatArray, d: int) -> bool:
+    """The Cholesky factor in place of a matrix, in the form above: O(d³); False if it is not positive.
+
+    S(p) ⪰ γ·S(p_0) = γ·1 and |S(p)| ≤ c·d, so that rounding leaves every pivot positive while
+    γ > d·(d + 1)·c·d·2^{−53} (Higham, Accuracy and Stability, Theorem 10.7): with γ ≥ 10^{−8} up to d = 400.
+    """
+    row = 0
+    for a in range(d):
+        other = 0
+        for b in range(a + 1):
+            total = matrix[row + b]
+            for k in range(b):
+                total -= matrix[row + k] * matrix[other + k]
+            if b < a:
+                matrix[row + b] = total / matrix[other + b]
+            elif total > 0.0:
+                matrix[row + a] = math.sqrt(total)
+            else:
+                return False
+            other += b + 1
+        row += a + 1
+    return True
+
+
+@kernel
+def solve_factorized(factor: FloatArray, values: FloatArray) -> None:
+    """``values`` ← S^{-1}·``values``: O(d²)."""
+    d = values.size
+    row = 0
+    for a in range(d):
+        total = values[a]
+        for b in range(a):
+            total -= factor[row + b] * values[b]
+        values[a] = total / factor[row + a]
+        row += a + 1
+    for a in range(d - 1, -1, -1):
+        row -= a + 1
+        values[a] /= factor[row + a]
+        for b in range(a):
+            values[b] -= factor[row + b] * values[a]
+
+
+@kernel
+def mix(space: Space, state: LinearState, mixing: float) -> int:
+    """p = (1 − γ)·q + γ·p_0, and the factor of S(p); return a status."""
+    share = max(mixing, LEAST_MIXING)
+    for i in range(state.p.size):
+        state.p[i] = (1.0 - share) * state.q[i] + share * space.design[i]
+    add_up_outer_products(space.features, state.p, state.factor)
+    return CONVERGED if factorize(state.factor, state.direction.size) else FAILED
+
+
+@kernel
+def estimate(space: Space, state: LinearState, arm: int, loss: float, weight: float) -> None:
+    """Add the estimates of all arms, minus ½, to ``latest``: O(d² + K·d)."""
+    features, direction = space.features, state.direction
+    d = direction.size
+    for a in range(d):
+        direction[a] = features[arm, a]
+    solve_factorized(state.factor, direction)
+    scale = (loss - 0.5) * (state.p[arm] / weight)
+    for i in range(state.latest.size):
+        total = 0.0
+        for a in range(d):
+            total += features[i, a] * direction[a]
+        state.latest[i] += scale * total
+    state.scalars[LEARNED] += 1.0
+
+
+@kernel
+def settle(state: LinearState) -> bool:
+    """Has the round had an observation?"""
+    learned = state.scalars[LEARNED] > 0.0
+    state.scalars[LEARNED] = 0.0
+    return bool(learned)
+
+
+@kernel
+def add_latest(state: LinearState) -> float:
+    """Add the estimates of the round to the sums; return the whole number subtracted from all of these."""
+    smallest = math.inf
+    for i in range(state.losses.size):
+        state.losses[i] += state.latest[i]
+        state.latest[i] = 0.0
+        smallest = min(smallest, state.losses[i])
+    state.scalars[OFFSET] += 0.5
+    if abs(smallest) <= RECENTER:
+        return 0.0
+    shift = float(math.floor(smallest))
+    for i in range(state.losses.size):
+        state.losses[i] -= shift
+    state.scalars[OFFSET] += shift
+    return shift
+
+
+def learns_linear_losses(kind: type) -> None:
+    """Register all kernels but init and step of a policy with a ``space`` and a :class:`LinearState`."""
+    draws_from_its_p(kind)
+    learn.register(kind)(_learn)
+    inspect.register(kind)(_inspect)
+
+
+def _learn(params: Any, state: LinearState, arm: int, loss: float, weight: float, memo: float) -> None:
+    estimate(params.space, state, arm, loss, weight)
+
+
+def _inspect(params: Any, state: LinearState, out_rates: FloatArray, out_estimates: FloatArray) -> None:
+    for i in range(out_rates.size):
+        out_rates[i] = state.rates[i]
+        out_estimates[i] = state.losses[i] + state.scalars[OFFSET]
