@@ -62,6 +62,7 @@ ENVIRONMENT_EXAMPLES: dict[str, E.Environment] = {
     "logged": E.Logged(LOG["actions"], LOG["rewards"], LOG["propensities"]),
     "alternating": E.Alternating(n_arms=4, period=200),
     "switching-cost": E.SwitchingCost(BASE, cost=0.1),
+    "sleeping": E.Sleeping(BASE, awake=0.7),
     "delayed": E.Delayed(BASE, 100, law="geometric"),
 }
 

@@ -69,8 +69,10 @@ def _use(
     problem: dict[str, Any] | None = None,
 ) -> None:
     evidence = part.removeprefix("evidence ") if part.startswith("evidence") else None
-    options = problem_options(range(n_arms), problem or {}) | {"evidence": evidence}
-    bandit = Bandit(n_arms, policy, horizon=horizon, **options)  # or refused
+    arms, options = problem_options(range(n_arms), problem or {})
+    low = 0.0 if isinstance(options.get("choose", 1), int) else -1.0
+    options |= {"evidence": evidence, "low": low}
+    bandit = Bandit(arms, policy, horizon=horizon, **options)  # or refused
     if bandit._record is not None:
         kernels = bandit._record.kernels()
     elif part == "single":

@@ -92,10 +92,29 @@ def test_what_is_wrong_with_feedback_is_said_and_changes_nothing(words, message)
     [
         ({"choose": 6}, "choose must be below the number of arms, 6, got 6; choose fewer"),
         ({"choose": 0}, "choose must be"),
+        ({"choose": "any"}, "low must be below 0, and high above, for choose='any': an arm that is left out"),
+        ({"choose": (0, 3)}, r"never worse than leaving it out; give low .* or write choose=3"),
+        ({"choose": (0, 3), "low": -2.0, "high": 0.0}, "got low=-2 and high=0: no arm is worth it"),
+        ({"choose": (0, 7), "low": -1.0}, r"choose must be a pair of numbers up to that of the arms, 6"),
+        (
+            {"choose": (3, 3), "low": -1.0},
+            r"the fewest and the most, which differ, got \(3, 3\); write choose=3",
+        ),
+        ({"choose": (0, 1, 2), "low": -1.0}, "choose must be a pair of numbers"),
+        ({"choose": "some", "low": -1.0}, r"choose must be a number, a pair such as \(0, 3\), or 'any'"),
+        ({"choose": "any", "low": -1.0, "policy": bw.UCB1()}, "which is not for sets; these are: .*LBINFV"),
+        ({"choose": "any", "low": -1.0, "high": None}, "high must be given for choose='any'"),
         ({"choose": 2.5}, "choose must be"),
         ({"shows": {"ale": ["ale"], "ham": []}}, "shows must be an arm of this bandit, got 'ham'"),
         ({"shows": {"ale": ITEMS}}, "shows must be given for every arm"),
-        ({"shows": {arm: ["ale"] for arm in ITEMS}}, "nothing that shows arm 1; let it show itself"),
+        ({"shows": {arm: ["ale"] for arm in ITEMS}}, "nothing that shows 'bun'; let it show itself"),
+        (
+            {"shows": {arm: arm for arm in ITEMS}},
+            r"a list of arms for 'ale', got 'ale'; write {'ale': \['ale'\]",
+        ),
+        ({"shows": dict.fromkeys(ITEMS)}, "a list of arms for 'ale', got None"),
+        ({"shows": {arm: [arm, arm] for arm in ITEMS}}, r"distinct arms for 'ale', got \['ale', 'ale'\]"),
+        ({"choose": 2, "policy": bw.LBINFV(), "horizon": None}, r"for sets HybridINF\(\)"),
         ({"shows": "some"}, "shows must be a dict of arms"),
         ({"shows": "all", "policy": bw.KLUCB()}, r"got KLUCB\(\), which is not for graphs; these .*AdaHedge"),
         ({"switching_cost": -1.0}, "switching_cost must be a finite number at least 0, got -1.0"),
@@ -271,6 +290,126 @@ def test_segments(tmp_path):
     loaded = bw.Bandits.load(tmp_path / "segments")
     assert loaded["nl"].probabilities == bandits["nl"].probabilities
     assert loaded["be"].problem == bandits["be"].problem
+
+
+def any_set(**options):
+    return bw.Bandit(ITEMS, choose="any", low=-1.0, seed=7, **options)
+
+
+def test_any_set_learns_which_arms_are_worth_it():
+    bandit = any_set()
+    sizes = set()
+    for _ in range(300):
+        pull = bandit.pull()
+        sizes.add(len(pull.arms))
+        bandit.update(pull, rewards={arm: 0.5 if arm in ITEMS[:2] else -0.5 for arm in pull.arms})
+    assert len(sizes) > 1
+    assert {arm for arm, p in bandit.probabilities.items() if p > 0.5} == set(ITEMS[:2])
+
+
+def test_an_empty_set_is_a_round_too():
+    bandit = bw.Bandit(ITEMS[:2], bw.HybridINF(), choose="any", low=-1.0, seed=7)
+    pull = bandit.pull()
+    while pull.arms:
+        bandit.update(pull, rewards=[-1.0] * len(pull.arms))
+        pull = bandit.pull()
+    assert bw.Pull.from_dict(json.loads(json.dumps(pull.to_dict()))) == pull
+    with pytest.raises(AttributeError, match="a pull of 0 arms has no arm"):
+        _ = pull.arm
+    for twin in keep_copying(bandit):
+        before = twin.probabilities
+        with pytest.raises(InvalidArgumentError, match="got one for 'ale'"):
+            twin.update(pull, rewards={"ale": 1.0})
+        twin.update(pull, rewards={})
+        assert all(p > before[arm] for arm, p in twin.probabilities.items())  # they have not been seen lately
+    bandit.update(pull, rewards=[])
+    with pytest.raises(RepeatedPullError):
+        bandit.update(pull, rewards=[])
+
+
+def test_an_empty_set_is_learned_at_its_deadline():
+    late, prompt = (
+        bw.Bandit(ITEMS[:2], choose=(0, 1), low=-1.0, seed=3, **options)
+        for options in ({"wait": 1, "learn_at": "deadline"}, {})
+    )
+    sets = []
+    for _ in range(30):
+        for bandit in (late, prompt):
+            pull = bandit.pull(key="one") if not sets else bandit.pull()
+            bandit.update(pull, rewards=[-0.5] * len(pull.arms))
+        sets.append(pull.arms)
+    assert () in sets
+    assert late.rounds == 30
+    pull = late.pull()
+    late.update(pull, rewards=[-0.5] * len(pull.arms))
+    with pytest.raises(RepeatedPullError):
+        late.update(pull, rewards=[-0.5] * len(pull.arms))
+
+
+def test_where_sizes_differ_losses_are_refused():
+    bandit = any_set()
+    pull = bandit.pull()
+    with pytest.raises(InvalidArgumentError, match="losses must be given as rewards for choose='any'"):
+        bandit.update(pull, losses=[0.0] * len(pull.arms))
+
+
+PAGE = {"headline": ["short", "long", "pun"], "picture": ["cat", "dog"]}
+
+
+def test_one_for_each_slot():
+    bandit = bw.Bandit(PAGE, seed=7, horizon=1000)
+    for _ in range(200):
+        pull = bandit.pull()
+        headline, picture = pull.arms
+        assert headline in PAGE["headline"]
+        assert picture in PAGE["picture"]
+        bandit.update(pull, rewards={arm: float(arm in ("pun", "dog")) for arm in pull.arms})
+    assert min(bandit.probabilities["pun"], bandit.probabilities["dog"]) > 0.9
+    assert bandit.slots == {name: tuple(arms) for name, arms in PAGE.items()}
+    pull = bandit.pull()
+    for twin in keep_copying(bandit):
+        assert twin.slots == bandit.slots
+        assert twin.probabilities == bandit.probabilities
+        twin.update(pull.id, rewards=[1.0, 0.0])
+
+
+def test_slots_are_bandits_side_by_side():
+    """With policies that solve each slot on its own; draws differ, so both are fed the same rounds."""
+    losses = 0.1 * np.random.default_rng(1).random((20, 2))
+    rows = [[t % 3, 3 + t % 2] for t in range(20)]
+    both = bw.replay(bw.HybridINF(), n_arms=5, arms=rows, losses=losses, slots=[3, 2])
+    for first, last, place in ((0, 3, 0), (3, 5, 1)):
+        arms = [row[place] - first for row in rows]
+        alone = bw.replay(bw.HybridINF(), n_arms=last - first, arms=arms, losses=losses[:, place])
+        np.testing.assert_allclose(both.p[:, first:last], alone.p, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ({}, "arms must be a dict of slots and the arms for each"),
+        (
+            {"headline": "short", "picture": ["cat", "dog"]},
+            "a list of arms for the slot 'headline', got 'short'",
+        ),
+        (
+            {"headline": ["short"], "picture": ["cat", "dog"]},
+            "two or more for the slot 'headline', got 1 arm",
+        ),
+        ({"headline": ["a", "b"], "picture": ["b", "c"]}, r"got 'b' for both .*; write \('picture', 'b'\)"),
+        ({"a": 1.0, "b": 2.0}, r"without slots list\(arms\)"),
+    ],
+)
+def test_bad_slots(arms, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        bw.Bandit(arms)
+
+
+def test_slots_of_a_damaged_file():
+    data = bw.Bandit(PAGE, seed=7).to_dict()
+    for damage in ({"problem": {"slots": [3, 3]}}, {"slots": ["headline"]}):
+        with pytest.raises(StateError, match="slots"):
+            bw.Bandit.from_dict(data | damage)
 
 
 def test_one_arm_is_the_usual_bandit():

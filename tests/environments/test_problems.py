@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,9 @@ from bothworlds.environments.base import cost_of, loss_of, open_world, prepare, 
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import init
 from bothworlds.simulation.job import Job
-from bothworlds.simulation.several import play_rounds, sum_of_smallest
+from bothworlds.simulation.several import least_sum, play_rounds
 from oracle import draws
+from oracle import sets as oracle
 
 E = bw.environments
 BASE = E.Bernoulli(means=[0.2, 0.5, 0.5, 0.9])
@@ -110,16 +113,57 @@ def test_totals_are_sums_of_costs(base):
 def test_a_graph_shows_what_it_says():
     assert GRAPH.problem == bw.Problem(shows=((0, 1), (1,), (0, 2), (3,)))
     assert E.from_dict(E.to_dict(GRAPH)) == GRAPH
-    assert E.from_dict(E.to_dict(SET)) == SET
+    for world in (SET, E.SemiBandit(BASE, choose=(0, 2), outside=0.3), E.SemiBandit(BASE, slots=[2, 2])):
+        assert E.from_dict(E.to_dict(world)) == world
     with pytest.raises(InvalidArgumentError, match="which is not for graphs"):
         bw.simulate(bw.KLUCB(), GRAPH, horizon=10)
 
 
-def test_the_smallest():
+@pytest.mark.parametrize("choice", [{"choose": 2}, {"choose": "any"}, {"choose": (1, 4)}, {"slots": [2, 4]}])
+def test_the_best_set_costs_least_of_all(choice):
+    problem = bw.Problem(**choice)
+    groups = problem.groups(6)
     rng = np.random.default_rng(1)
-    for count in range(1, 6):
-        values = rng.integers(0, 4, 6).astype(float)
-        assert sum_of_smallest(values.copy(), count) == np.sort(values)[:count].sum()
+    sets = [np.flatnonzero(bits) for bits in itertools.product([0, 1], repeat=6)]
+    allowed = [
+        chosen
+        for chosen in sets
+        if all(
+            fewest <= ((first <= chosen) & (chosen < last)).sum() <= most
+            for first, last, fewest, most in zip(*groups[:4], strict=True)
+        )
+    ]
+    for _ in range(30):
+        values = rng.integers(0, 9, 6).astype(float)
+        nothing = float(rng.integers(0, 9)) if problem.sizes_differ else 0.0
+        least = min((values[chosen] - nothing).sum() for chosen in allowed)
+        assert least_sum(groups, nothing, values.copy()) == least
+
+
+@pytest.mark.parametrize("choice", [{"choose": "any", "outside": 0.6}, {"slots": [2, 2]}])
+def test_regret_of_other_sets(choice):
+    world = E.SemiBandit(BASE, **choice)
+    (regret, clean, _), arguments = played(bw.Uniform(), world, 200)
+    p, means = init(bw.Uniform().resolve(4, 200, world.problem)).p, np.array(BASE.means)
+    sets = [(list(range(4)), 0, 4)] if "choose" in choice else [([0, 1], 1, 1), ([2, 3], 1, 1)]
+    outside = choice.get("outside", 0.0)
+    drawn = [oracle.draw(p, uniforms[0], sets) for uniforms in arguments["policy_uniforms"]]
+    best = oracle.best(means, sets, outside)
+    expected = sum((means[arms] - outside).sum() for arms in drawn) - 200 * (means[best] - outside).sum()
+    assert regret == pytest.approx(expected)
+    assert clean == regret
+
+
+def test_losses_of_a_table_are_its_own():
+    table = np.random.default_rng(3).random((50, 4))
+    world = E.SemiBandit(E.LossTable(table), choose=(0, 2), outside=0.4)
+    (regret, _, suffered), arguments = played(bw.Uniform(), world, 50)
+    p = init(bw.Uniform().resolve(4, 50, world.problem)).p
+    drawn = [oracle.draw(p, u[0], [(list(range(4)), 0, 2)]) for u in arguments["policy_uniforms"]]
+    costs = sum((table[t, arms] - 0.4).sum() for t, arms in enumerate(drawn))
+    sums = table.sum(axis=0) - 50 * 0.4
+    assert regret == pytest.approx(costs - np.minimum(np.sort(sums)[:2], 0.0).sum())
+    assert suffered == pytest.approx(sum(table[t, arms].sum() for t, arms in enumerate(drawn)))
 
 
 @pytest.mark.parametrize(
@@ -129,6 +173,18 @@ def test_the_smallest():
         (lambda: E.SemiBandit("bernoulli", choose=2), "base must be an environment"),
         (lambda: E.SemiBandit(E.Delayed(BASE, mean=3), choose=2), "not Delayed, got .*leave out Delayed"),
         (lambda: E.SemiBandit(E.SwitchingCost(BASE, cost=1.0), choose=2), "without a cost of switching"),
+        (lambda: E.SemiBandit(BASE, slots=[2, 3]), "slots must be a number of arms for each slot, 4 in all"),
+        (
+            lambda: E.SemiBandit(BASE, slots=[3, 1]),
+            "slots must be at least 2, got 1; a slot with one arm leaves nothing",
+        ),
+        (lambda: E.SemiBandit(BASE, slots=[2, 2], choose=2), "choose must be 1 where there are slots"),
+        (lambda: E.SemiBandit(BASE, choose=(0, 5)), "a pair of numbers up to that of the arms, 4"),
+        (lambda: E.SemiBandit(BASE, choose="any", outside=1.0), "outside must be .* below 1"),
+        (
+            lambda: E.SemiBandit(E.StochasticallyConstrained(n_arms=4, gap=0.2), choose="any"),
+            "gaps do not say whether an arm is worth choosing",
+        ),
         (lambda: E.Delayed(SET, mean=3), r"base must be a world in which one arm is chosen"),
         (lambda: E.SemiBandit(SET, choose=3), "in which one arm is chosen"),
         (

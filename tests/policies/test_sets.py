@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.integrate import quad
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import init, pull_once, read_distribution, update_once
-from bothworlds.policies.beta import probability_of_smallest
+from bothworlds.policies.beta import probability_of_best
 from bothworlds.policies.several import new_round, pull_several, shown_by, update_several
 from bothworlds.policies.systematic import draw_set
 from bothworlds.problem import PLAIN
@@ -29,11 +30,23 @@ replay_module = importlib.import_module("bothworlds.simulation.replay")
 SETS = [bw.HybridINF(), bw.LBINFV(), bw.LBINFV(eta=0.25), bw.CombUCB1(), bw.Thompson(), bw.Uniform()]
 
 
+# what is chosen of so many arms, as a problem and as the oracle has it
+CHOICES = {
+    "2 of 4": (4, {"choose": 2}, [([0, 1, 2, 3], 2, 2)]),
+    "4 of 5": (5, {"choose": 4}, [([0, 1, 2, 3, 4], 4, 4)]),
+    "any of 3": (3, {"choose": "any"}, [([0, 1, 2], 0, 3)]),
+    "any, dear": (3, {"choose": "any", "outside": 0.3}, [([0, 1, 2], 0, 3)]),
+    "at most 2 of 5": (5, {"choose": (0, 2), "outside": 0.6}, [([0, 1, 2, 3, 4], 0, 2)]),
+    "2 to 3 of 4": (4, {"choose": (2, 3), "outside": 0.4}, [([0, 1, 2, 3], 2, 3)]),
+    "slots of 2 and 3": (5, {"slots": [2, 3]}, [([0, 1], 1, 1), ([2, 3, 4], 1, 1)]),
+}
+
+
 class Player:
     """A policy that plays sets, as Python."""
 
-    def __init__(self, policy, n_arms, m, horizon=1000):
-        problem = bw.Problem(choose=m)
+    def __init__(self, policy, n_arms, choice, horizon=1000):
+        problem = bw.Problem(**(choice if isinstance(choice, dict) else {"choose": choice}))
         self.params = policy.resolve(n_arms, horizon, problem)
         self.state = init(self.params)
         self.shown, self.drawn = shown_by(problem, n_arms), new_round(problem, n_arms)
@@ -45,11 +58,12 @@ class Player:
         return out
 
     def act(self, uniform):
-        pull_several.py_func(self.params, self.state, np.array([uniform]), 0, self.shown, self.drawn)
-        return self.drawn.played.tolist(), self.drawn.weights.tolist()
+        uniforms = np.array([uniform])
+        n, _ = pull_several.py_func(self.params, self.state, uniforms, 0, self.shown, self.drawn)
+        return self.drawn.played[:n].tolist(), self.drawn.weights[:n].tolist()
 
     def update(self, losses):
-        self.drawn.losses[:] = losses
+        self.drawn.losses[: len(losses)] = losses
         assert update_several.py_func(self.params, self.state, self.drawn, len(losses)) == 0
 
 
@@ -69,7 +83,7 @@ def test_every_arm_is_drawn_with_exactly_its_probability(n, m):
         corners = np.unique(np.concatenate([[0.0, 1.0], np.cumsum(p) % 1.0]))
         inclusion, out = np.zeros(n), np.empty(m, dtype=np.int64)
         for left, right in pairwise(corners):
-            draw_set(p, 0.5 * (left + right), out)
+            assert draw_set(p, 0.5 * (left + right), m, out) == m
             assert (np.diff(out) > 0).all()
             if right - left > 1e-12:
                 assert out.tolist() == oracle.madow(p, 0.5 * (left + right))
@@ -77,11 +91,38 @@ def test_every_arm_is_drawn_with_exactly_its_probability(n, m):
         np.testing.assert_allclose(inclusion, p, rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 30])
+def test_where_sizes_differ_too(n):
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        p = rng.random(n) ** rng.integers(1, 8)
+        corners = np.unique(np.concatenate([[0.0, 1.0], np.cumsum(p) % 1.0]))
+        inclusion, out = np.zeros(n), np.empty(n, dtype=np.int64)
+        for left, right in pairwise(corners):
+            count = draw_set(p, 0.5 * (left + right), 0, out)
+            assert count in (math.floor(p.sum()), math.ceil(p.sum()))
+            if right - left > 1e-12:
+                assert out[:count].tolist() == oracle.madow(p, 0.5 * (left + right))
+            inclusion[out[:count]] += right - left
+        np.testing.assert_allclose(inclusion, p, rtol=0, atol=1e-13)
+
+
+def test_at_a_limit_rounding_leads_to_no_set_beyond_it():
+    out = np.empty(3, dtype=np.int64)
+    for p, fewest, most in (
+        ([1.0 - 1e-13, 1.0], 2, 3),
+        ([0.5 + 1e-13, 0.5, 1.0], 0, 2),
+        ([1e-14, 1.0], 0, 1),
+    ):
+        for uniform in (0.0, 1e-14, 0.5, 1.0 - 2.0**-53):
+            assert fewest <= draw_set(np.array(p), uniform, fewest, out[:most]) <= most
+
+
 @pytest.mark.parametrize("uniform", [0.0, 1e-300, 1.0 - 2.0**-53])
 def test_at_the_ends_a_set_is_whole_and_possible(uniform):
     out = np.empty(3, dtype=np.int64)
     for p in ([1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0], [0.75] * 4, [0.3, 0.3, 0.3, 0.3, 0.9, 0.9, 0.0]):
-        draw_set(np.array(p), uniform, out)
+        assert draw_set(np.array(p), uniform, 3, out) == 3
         assert len(set(out.tolist())) == 3
         assert (np.array(p)[out] > 0.0).all()
 
@@ -94,31 +135,39 @@ def test_rounding_leaves_a_set_of_distinct_arms(weights, m, uniform):
     p = np.clip(np.array(weights) + 1e-3, 0, 1)
     p = np.minimum(1.0, p * (m / p.sum()))
     out = np.empty(m, dtype=np.int64)
-    draw_set(p, uniform, out)
+    assert draw_set(p, uniform, m, out) == m
     assert len(set(out.tolist())) == m
 
 
 # --- FTRL ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "m"), [(4, 2), (5, 1), (5, 4), (7, 3)])
+@pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("kind", ["hybrid", "least squares", "gradient descent"])
-def test_round_by_round(kind, n, m):
+def test_round_by_round(kind, choice):
+    n, problem, sets = CHOICES[choice]
+    outside = problem.get("outside", 0.5)
     policy, reference = {
-        "hybrid": (bw.HybridINF(), oracle.Hybrid(n, m)),
-        "least squares": (bw.LBINFV(), oracle.LBINFV(n, m, 1000)),
-        "gradient descent": (bw.LBINFV(0.4, eta=0.25), oracle.LBINFV(n, m, 1000, 0.4, 0.25)),
+        "hybrid": (bw.HybridINF(), oracle.Hybrid(n, sets, outside)),
+        "least squares": (bw.LBINFV(), oracle.LBINFV(n, sets, 1000, outside=outside)),
+        "gradient descent": (
+            bw.LBINFV(0.4, eta=0.25),
+            oracle.LBINFV(n, sets, 1000, 0.4, 0.25, outside=outside),
+        ),
     }[kind]
-    if m == 1:  # as a set, not as the usual bandit
-        policy = _OneOf(policy)
-    losses = loss_table("fractional" if n == 7 else "binary", n, 25, seed=n)
-    player = Player(policy, n, m)
-    for t, uniform in enumerate(np.random.default_rng(m).random(len(losses))):
+    losses = loss_table("fractional" if n == 3 else "binary", n, 25, seed=n)
+    if choice == "any of 3":
+        losses = np.minimum(1.0, 0.55 + losses)  # soon nothing is worth choosing
+    player, sizes = Player(policy, n, problem), set()
+    for t, uniform in enumerate(np.random.default_rng(n).random(len(losses))):
         np.testing.assert_allclose(player.p, reference.p, rtol=1e-8, err_msg=f"round {t + 1}")
         arms, weights = player.act(uniform)
-        assert arms == oracle.madow(reference.p, uniform)
+        assert arms == oracle.draw(reference.p, uniform, sets)
+        sizes.add(len(arms))
         player.update(losses[t, arms])
         reference.update(arms, losses[t, arms], weights)
+    assert 0 in sizes or choice != "any of 3"
+    assert taken_over(player.state) == 0.0
 
 
 class _OneOf:
@@ -168,24 +217,25 @@ def taken_over(state):
 # --- baselines ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "m"), [(3, 2), (7, 3), (6, 1)])
-def test_comb_ucb1(n, m):
+@pytest.mark.parametrize("choice", CHOICES)
+def test_comb_ucb1(choice):
+    n, problem, sets = CHOICES[choice]
     losses = loss_table("fractional", n, 150, seed=n)
-    policy = bw.CombUCB1() if m > 1 else _OneOf(bw.CombUCB1())
-    player = Player(policy, n, m)
-    for t, expected in enumerate(oracle.comb_ucb1(losses, m)):
+    player = Player(bw.CombUCB1(), n, problem)
+    for t, expected in enumerate(oracle.comb_ucb1(losses, sets, problem.get("outside", 0.5))):
         arms, weights = player.act(0.3)
         assert arms == expected
-        assert weights == [1.0] * m
+        assert weights == [1.0] * len(arms)
         player.update(losses[t, arms])
 
 
-@pytest.mark.parametrize(("n", "m"), [(3, 2), (7, 3)])
-def test_multiple_play_thompson(n, m):
+@pytest.mark.parametrize("choice", CHOICES)
+def test_multiple_play_thompson(choice):
+    n, problem, sets = CHOICES[choice]
     losses = loss_table("binary", n, 80, seed=n)
-    uniforms = np.random.default_rng(m).random(80)
-    expected, ones, zeros = oracle.mp_ts(losses, uniforms, m)
-    player = Player(bw.Thompson(), n, m)
+    uniforms = np.random.default_rng(n).random(80)
+    expected, ones, zeros = oracle.mp_ts(losses, uniforms, sets, problem.get("outside", 0.5))
+    player = Player(bw.Thompson(), n, problem)
     for t in range(80):
         arms, _ = player.act(uniforms[t])
         assert arms == expected[t]
@@ -194,11 +244,11 @@ def test_multiple_play_thompson(n, m):
     assert player.state.zeros.tolist() == zeros
 
 
-def among_smallest(a, b, m, i):
-    """P(X_i is among the m smallest), by adaptive quadrature and a sum over who is below."""
+def among_best(a, b, fewest, most, outside, i):
+    """P(X_i is in the best set), by adaptive quadrature and a sum over who is below."""
     others = [j for j in range(len(a)) if j != i]
 
-    def integrand(x):
+    def integrand(x, m):
         below = [stats.beta.cdf(x, a[j], b[j]) for j in others]
         fewer = sum(
             np.prod([q if k in chosen else 1 - q for k, q in enumerate(below)])
@@ -207,16 +257,22 @@ def among_smallest(a, b, m, i):
         )
         return stats.beta.pdf(x, a[i], b[i]) * fewer
 
-    return quad(integrand, 0, 1, epsabs=1e-10, limit=200)[0]
+    how = {"epsabs": 1e-10, "limit": 200}
+    return quad(integrand, 0, outside, (most,), **how)[0] + quad(integrand, outside, 1, (fewest,), **how)[0]
 
 
-def test_the_probabilities_of_thompson_s_sets():
+@pytest.mark.parametrize(
+    ("fewest", "most", "outside"),
+    [(2, 2, 0.5), (3, 3, 0.5), (0, 2, 0.4), (1, 3, 0.6), (0, 4, 0.5), (2, 3, 0.02), (1, 4, 0.98)],
+)
+def test_the_probabilities_of_thompson_s_sets(fewest, most, outside):
     a, b = np.array([1.0, 3.0, 2.0, 9.0]), np.array([1.0, 2.0, 4.0, 5.0])
-    for m in (2, 3):
-        out = np.empty(4)
-        probability_of_smallest(a, b, m, out)
-        np.testing.assert_allclose(out, [among_smallest(a, b, m, i) for i in range(4)], atol=1e-7)
-        assert out.sum() == pytest.approx(m, abs=1e-12)
+    out = np.empty(4)
+    probability_of_best(a, b, fewest, most, outside, out)
+    expected = [among_best(a, b, fewest, most, outside, i) for i in range(4)]
+    np.testing.assert_allclose(out, expected, atol=1e-7)
+    if fewest == most:
+        assert out.sum() == pytest.approx(most, abs=1e-12)
 
 
 def test_fractional_losses_are_rounded_for_each_arm_alone():
@@ -226,6 +282,19 @@ def test_fractional_losses_are_rounded_for_each_arm_alone():
 
 
 # --- all of them --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("choice", [name for name in CHOICES if name not in ("2 of 4", "4 of 5")])
+@pytest.mark.parametrize("policy", [bw.HybridINF(), bw.LBINFV()], ids=repr)
+def test_the_best_set_is_found(policy, choice):
+    n, problem, sets = CHOICES[choice]
+    player = Player(policy, n, problem)
+    losses = 0.05 + 0.9 * np.arange(n)[::-1] / n
+    for uniform in np.random.default_rng(5).random(500):
+        arms, _ = player.act(uniform)
+        player.update(losses[arms])
+    best = oracle.best(losses, sets, problem.get("outside", 0.5))
+    assert np.flatnonzero(player.p > 0.5).tolist() == sorted(best)
 
 
 @pytest.mark.parametrize("policy", SETS, ids=repr)
@@ -251,9 +320,10 @@ def test_contract(policy, monkeypatch):
 
 @pytest.mark.compiled
 def test_compiled_and_python_have_the_same_bits():
-    world = bw.environments.SemiBandit(bw.environments.Bernoulli(n_arms=5, gap=0.3, optimal=2), choose=2)
+    choice = {"choose": (0, 3), "outside": 0.45}
+    world = bw.environments.SemiBandit(bw.environments.Bernoulli(n_arms=5, gap=0.3, optimal=2), **choice)
     run = bw.simulate(bw.LBINFV(), world, horizon=200, seed=3, probabilities=True, checkpoints=[200])
-    player = Player(bw.LBINFV(), 5, 2, horizon=200)
+    player = Player(bw.LBINFV(), 5, choice, horizon=200)
     policy_draws, world_draws = (bw.rng.Uniforms(3, (stream, 0)).draw(200, 1)[0] for stream in (0, 1))
     means = world.base.mean_losses()
     for t in range(200):
@@ -291,10 +361,31 @@ def test_replay_gives_what_the_bandit_had(monkeypatch):
     assert trace.p[:-1].tolist() == p
     assert len(trace) == 20
     for bad, message in (
-        ({"arms": arms[0]}, r"arms must be a row of 2 for each round, got an array of shape \(2,\)"),
-        ({"losses": [[0.0, 0.0]]}, "losses must"),
+        ({"arms": arms[0]}, r"arms\[0\] must be a row of 2 for each round, got \d, which is no row"),
+        ({"losses": [[0.0, 0.0]]}, "losses must be a row of 2 for each round, got 1 rows for 20 rounds"),
+        ({"losses": [[0.0]] * 20}, r"losses\[0\] must be one for each of .*, got 1 number"),
+        ({"arms": [[0]] * 20}, r"arms\[0\] must be a set that choose=2 allows"),
         ({"arms": [[0, 0]] * 20}, r"arms\[0\] must be distinct in each round"),
         ({"arms": [[0, 6]] * 20}, "arms"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             bw.replay(bw.LBINFV(), **({"arms": arms, "losses": losses} | bad), **how)
+
+
+def test_replay_of_sets_of_any_size(monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+    monkeypatch.setattr(replay_module, "_replay_rounds", replay_module._replay_rounds.py_func)
+    bandit = bw.Bandit(2, bw.HybridINF(), choose="any", low=-1.0, high=3.0, seed=5)
+    arms, losses, p = [], [], []
+    for t in range(60):
+        p.append(list(bandit.probabilities.values()))
+        pull = bandit.pull()
+        arms.append(pull.arms)
+        rewards = [(t + arm) % 3 / 5 - 1.0 for arm in pull.arms]
+        losses.append([(3.0 - reward) / 4.0 for reward in rewards])
+        bandit.update(pull, rewards=rewards)
+    assert () in arms
+    how = {"n_arms": 2, "choose": "any", "outside": 0.75}
+    trace = bw.replay(bw.HybridINF(), arms=arms, losses=losses, **how)
+    assert trace.p[:-1].tolist() == p
+    assert [tuple(row[row >= 0]) for row in trace.arms] == arms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.simplex.kernel import FAILED, SUM_TOLERANCE, kkt_residual, solve_step
+from bothworlds.simplex.kernel import CONVERGED, FAILED, SUM_TOLERANCE, kkt_residual, solve_step
 from bothworlds.simplex.regularizers import ComplementBarrier, ComplementTsallis
 from bothworlds.simplex.regularizers.base import respond, slope
+from bothworlds.simplex.steps import SEVERAL, SetStep, advance, begin, carries, note_round
 from oracle import complement as oracle
 
 SETS = {
@@ -91,6 +93,72 @@ def test_the_slope_is_that_of_the_definition():
         up, here, down = (slope(params, -math.log(p) + step)[0] for step in (1e-4, 0.0, -1e-4))
         assert first == pytest.approx((up - down) / 2e-4, rel=1e-6)
         assert second == pytest.approx((up - 2 * here + down) / 1e-8, rel=1e-4, abs=1e-5)
+
+
+GROUPS = {
+    "any": bw.Problem(choose="any"),
+    "at most 2": bw.Problem(choose=(0, 2), outside=0.3),
+    "2 to 3": bw.Problem(choose=(2, 3)),
+    "slots": bw.Problem(slots=[2, 4]),
+}
+
+
+def advanced(problem, regularizer, rounds, log_barrier=0.0):
+    """What the step makes of losses and rates, round by round, as plain Python: p, losses, rates, λ₀."""
+    step = SetStep(problem.groups(6), 0.0, 0.0)
+    params = regularizer.parameters()
+    carried, p = np.zeros(carries(step, 6)), np.empty(6)
+    begin(step, params, rounds[0][1][0], log_barrier, carried, p)
+    for t, row in enumerate(rounds, 1):
+        losses, rates = map(np.array, row)
+        note_round(step, carried, float(t), 0.0)
+        status = advance(step, params, losses, rates, log_barrier, carried, p, SEVERAL, 0.0, 0.0)
+        assert status == CONVERGED
+        yield p.copy(), losses, rates, problem.outside * (t - 1.0)
+
+
+@pytest.mark.parametrize("log_barrier", [0.0, 0.7])
+@pytest.mark.parametrize("kind", [ComplementBarrier, ComplementTsallis])
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_and_limits(name, kind, log_barrier):
+    """KKT to 50 digits: λ = λ₀ within the limits, Σp = the limit with λ on the right side of λ₀ at it."""
+    problem, rng = GROUPS[name], np.random.default_rng(3)
+    losses, rounds, places = np.zeros(6), [], set()
+    for t in range(8):
+        rounds.append((losses.copy(), np.sqrt(t + 1.0) * rng.uniform(0.5, 1.5, 6)))
+        losses += rng.choice([0.0, 0.4, 7.0, -5.0, 30.0], 6)
+    root = kind is ComplementTsallis
+    for p, losses, rates, outside in advanced(problem, kind(2.0), rounds, log_barrier):
+        assert ((p > 0.0) & (p < 1.0)).all()
+        for first, last, fewest, most in zip(*problem.groups(6)[:4], strict=True):
+            part = slice(first, last)
+            with mp.workdps(oracle.DIGITS):
+                pairs = zip(losses[part], rates[part], strict=True)
+                exact = [oracle.arm(outside - loss, rate, log_barrier, 2.0, root) for loss, rate in pairs]
+            if fewest <= float(sum(exact)) <= most and fewest < most:
+                places.add("between")
+            else:
+                limit = most if fewest == most or sum(exact) > most else fewest
+                exact, multiplier = oracle.solve(losses[part], rates[part], 2.0, log_barrier, limit, root)
+                if fewest < most:
+                    places.add("at the most" if limit == most else "at the fewest")
+                    assert (multiplier < outside) == (limit == most)
+            np.testing.assert_allclose(p[part], [float(value) for value in exact], rtol=3e-12)
+            rest = [float(1 - value) for value in exact]
+            np.testing.assert_allclose(1.0 - p[part], rest, rtol=1e-9, atol=1e-15)
+    wanted = {"any": 1, "at most 2": 2, "2 to 3": 2, "slots": 0}
+    assert len(places) >= wanted[name], places
+
+
+def test_what_the_step_cannot_do_the_general_solver_does(monkeypatch):
+    monkeypatch.setattr("bothworlds.simplex.steps.sets.PASSES", 0)
+    rounds = [([0.0, 3.0, 1.0, 9.0, 9.0, 9.0], [1.0] * 6)] * 2
+    for name in ("slots", "at most 2"):
+        for p, losses, rates, _ in advanced(GROUPS[name], ComplementTsallis(2.0), rounds):
+            first = slice(0, 2) if name == "slots" else slice(0, 6)
+            total = 1.0 if name == "slots" else p.sum()
+            exact, _ = solved(losses[first], rates[first], ComplementTsallis(2.0), total)
+            np.testing.assert_allclose(p[first], exact, rtol=1e-12)
 
 
 def test_a_total_that_the_arms_cannot_hold_is_refused():

@@ -13,7 +13,7 @@ from bothworlds._words import did_you_mean
 from bothworlds.bandit.pull import Label, label_of, labels_of
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.base import Policy, pull_among, read_among, update_among
+from bothworlds.policies.base import Policy, pull_among, read_among, require_sleeping, update_among
 from bothworlds.problem import PLAIN, Problem
 from bothworlds.statefile import copy_state
 
@@ -48,15 +48,7 @@ def require_changing_arms(policy: Policy, shares: Shares | None, problem: Proble
             "left out where arms change",
             fix="make a bandit without it",
         )
-    if policy.fixed_arms is not None:
-        able = sorted(kind.__name__ for kind in Policy.registry.values() if kind.fixed_arms is None)
-        raise InvalidArgumentError(
-            "policy",
-            policy,
-            "one whose arms can change",
-            got=f"{policy!r}: {policy.fixed_arms}",
-            fix=f"these can: {', '.join(able)}",
-        )
+    require_sleeping(policy)
 
 
 class Roster:

@@ -25,7 +25,9 @@ class Bandit(Queries):
     ----------
     arms:
         The number of arms (labeled 0, 1, …), or their labels, in an order: distinct strings, numbers (prices,
-        say), or tuples of those. NumPy's strings and numbers become Python's.
+        say), or tuples of those. NumPy's strings and numbers become Python's. A dict of slots and the arms
+        for each, ``{"headline": [...], "picture": [...]}``: a pull chooses one for each slot, see
+        :doc:`/sets`.
     policy:
         Any policy, or the name of one with its usual settings (``"thompson"``; ``bw.policies.names()`` lists
         them); None is the default, ``Watched(InsuredSampler())``: see :doc:`/default`. Where a pull chooses
@@ -59,7 +61,8 @@ class Bandit(Queries):
         Arms whose share is fixed, ``{"control": 0.1}``. The policy plays the others, and learns from them.
     choose:
         How many arms each pull chooses, fewer than there are: see :doc:`/sets`. ``pull.arms`` are those, and
-        ``update(pull, rewards=...)`` takes a reward for each.
+        ``update(pull, rewards=...)`` takes a reward for each. ``(0, 3)``: at most three; ``"any"``: any set.
+        Then an arm that is left out has reward 0, and rewards go from ``low`` < 0 to ``high`` > 0.
     shows:
         What playing an arm shows, ``{"a": ["a", "b"], ...}``: the arms whose rewards ``update`` wants.
         ``"all"``: those of all arms, whatever is played. None: an arm shows its own.

@@ -29,7 +29,7 @@ from bothworlds.bandit.learned_range import LearnedRange, range_of
 from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
 from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
 from bothworlds.bandit.recording import Kind, Record
-from bothworlds.bandit.several import Draw, Room
+from bothworlds.bandit.several import Draw, Room, Slots
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
@@ -72,7 +72,7 @@ class Playing:
 
     def __init__(
         self,
-        arms: int | Sequence[Label],
+        arms: int | Sequence[Label] | Mapping[Label, Sequence[Label]],
         policy: Policy | str | None = None,
         *,
         horizon: int | None = None,
@@ -86,13 +86,16 @@ class Playing:
         floor: float = 0.0,
         fixed: Mapping[Label, float] | None = None,
         evidence: Kind | None = None,
-        choose: int = 1,
+        choose: int | tuple[int, int] | Literal["any"] = 1,
         shows: Mapping[Label, Sequence[Label]] | Literal["all"] | None = None,
         switching_cost: float = 0.0,
     ) -> None:
-        self._arms = labels_of(arms)
+        listed, self._slots = Slots.of(arms)
+        self._arms = labels_of(listed)
         self._range = range_of(low, high, clip, len(self._arms))
-        self._problem = several.problem_of(self._arms, choose, shows, switching_cost, self._range)
+        self._problem = several.problem_of(
+            self._arms, choose, self._slots, shows, switching_cost, self._range
+        )
         several.refuse(self._problem, evidence=evidence, floor=floor or None, fixed=fixed)
         several.require_range(self._problem, high)
         self._policy = policies.usual(self._problem, horizon) if policy is None else require_policy(policy)
@@ -298,7 +301,7 @@ class Playing:
             number = self._rounds = self._rounds + 1
             made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
             # what a row has room for: the rest is in the draw
-            first = drawn.arms[0]
+            first = drawn.arms[0] if drawn.arms else 0
             self._open.add(number, (1.0, 1.0, 0.0, NOT_YET, made, first, first, self._restarts, life))
             self._draws[number] = drawn
             for arm in drawn.arms:
@@ -412,7 +415,7 @@ class Playing:
                 return
             drawn = self._draws[number]
             kept = several.take(self, word, values, drawn)
-            if drawn.kept:
+            if not math.isnan(row[KEPT]):
                 raise self._repeated(self._pull(number, row))
             self._draws[number] = drawn._replace(kept=kept)
             self._hear(number, row, ANSWERED)

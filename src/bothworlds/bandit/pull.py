@@ -134,7 +134,7 @@ class PullOfSeveral(Pull):
         return self._only("probability", self.probabilities, "probabilities")
 
     def _only(self, name: str, values: tuple[Entry, ...], all_of_them: str = "arms") -> Entry:
-        if len(values) > 1:
+        if len(values) != 1:
             raise AttributeError(f"a pull of {len(values)} arms has no {name}: see pull.{all_of_them}")
         return values[0]
 

@@ -140,6 +140,21 @@ class Queries(Changing):
         return self._problem
 
     @property
+    def slots(self) -> dict[Label, tuple[Label, ...]] | None:
+        """The slots and their arms, where arms were given by slot; else None.
+
+        Examples
+        --------
+        >>> import bothworlds as bw
+        >>> page = bw.Bandit({"headline": ["short", "long"], "picture": ["cat", "dog"]}, seed=7)
+        >>> page.slots
+        {'headline': ('short', 'long'), 'picture': ('cat', 'dog')}
+        >>> dict(zip(page.slots, page.pull().arms))
+        {'headline': 'short', 'picture': 'dog'}
+        """
+        return None if self._slots is None else self._slots.share_out(self._arms)
+
+    @property
     def horizon(self) -> int | None:
         """The horizon that was given."""
         return self._horizon

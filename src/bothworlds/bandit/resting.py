@@ -11,7 +11,18 @@ from bothworlds import rng
 from bothworlds.bandit.arms import Roster
 
 # what bandits of one kind have in common stays an object
-SHARED = ("_arms", "_policy", "_params", "_horizon", "_range", "_shares", "_wait", "_missing", "_problem")
+SHARED = (
+    "_arms",
+    "_policy",
+    "_params",
+    "_horizon",
+    "_range",
+    "_shares",
+    "_wait",
+    "_missing",
+    "_problem",
+    "_slots",
+)
 
 
 class Resting(NamedTuple):

@@ -17,7 +17,7 @@ from bothworlds.bandit.keys import saved_secret
 from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.bandit.pull import NO_LIFE, Label, family_of, labels_of, life_and_round
 from bothworlds.bandit.recording import Kind
-from bothworlds.bandit.several import Draw
+from bothworlds.bandit.several import Draw, Slots
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
 from bothworlds.policies.base import Policy, require_policy, step
 
@@ -41,6 +41,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "policy": policies.to_dict(bandit._policy),
         "horizon": bandit._horizon,
         "problem": bandit._problem.to_dict(),
+        "slots": None if bandit._slots is None else list(bandit._slots.names),
         "low": bandit._range.low,
         "high": bandit._range.high if learned is None else None,
         "clip": bandit._range.clip,
@@ -110,10 +111,7 @@ def restore(
         bandit._state = statefile.unpack(bandit._state, data["state"], version=data["version"])
         if data["version"] == 1:
             step(bandit._params, bandit._state)
-        p = list(bandit.probabilities.values())
-        total = bandit._problem.choose
-        if not (min(p) >= 0.0 and abs(sum(p) - total) < 1e-6 * total):
-            raise StateError(f"the saved state holds no distribution: probabilities must sum to {total}")
+        check_distribution(bandit)
         bandit._lives.clear()
         latest = 0
         for item in data["outstanding"]:
@@ -124,6 +122,16 @@ def restore(
     except (InvalidArgumentError, PullError, TypeError) as error:
         raise StateError(f"the saved state cannot be restored: {error}") from error
     return bandit
+
+
+def check_distribution(bandit: Bandit) -> None:
+    """Refuse probabilities that are none of the problem."""
+    p = np.array(list(bandit.probabilities.values()))
+    for first, last, fewest, most in zip(*bandit._problem.groups(p.size)[:4], strict=True):
+        total = p[first:last].sum()
+        if not (p.min() >= 0.0 and fewest - 1e-6 * most <= total <= most + 1e-6 * most):
+            wanted = str(most) if fewest == most else f"{fewest} to {most}"
+            raise StateError(f"the saved state holds no distribution: probabilities must sum to {wanted}")
 
 
 def like_saved(
@@ -144,22 +152,34 @@ def like_saved(
     if recorded is not None and evidence not in (None, recorded["kind"]):
         raise StateError(f"the saved bandit keeps evidence={recorded['kind']!r}, not {evidence!r}")
     options["evidence"] = evidence if recorded is None else recorded["kind"]
-    options |= problem_options(arms, data.get("problem", {}))
+    posed, problem = problem_options(arms, data.get("problem", {}), data.get("slots"))
+    options |= problem
     low, high = data["low"], data["high"]
     if "switching_cost" in options:  # saved in units of the loss, and given in those of rewards
         options["switching_cost"] *= high - low
-    return make(arms, saved, horizon=data["horizon"], low=low, high=high, **options)
+    return make(posed, saved, horizon=data["horizon"], low=low, high=high, **options)
 
 
-def problem_options(arms: Sequence[Label], problem: dict[str, Any]) -> dict[str, Any]:
-    """The options of a bandit with these arms for the problem that :meth:`Problem.to_dict` described."""
-    shows = problem.get("shows")
-    if not isinstance(shows, list):
-        return problem
-    if len(shows) != len(arms):
-        raise StateError(f"the saved graph is of {len(shows)} arms, and there are {len(arms)}")
-    seen = [[arms[j] for j in _check.indices("shows", others, below=len(arms))] for others in shows]
-    return problem | {"shows": dict(zip(arms, seen, strict=True))}
+def problem_options(
+    arms: Sequence[Label], problem: dict[str, Any], slots: Sequence[Label] | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """The arms, and options, of a bandit for the problem that :meth:`Problem.to_dict` described.
+
+    ``slots`` are the names of its slots. What leaving an arm out is worth follows from the range of rewards.
+    """
+    options = {name: value for name, value in problem.items() if name not in ("slots", "outside")}
+    shows, sizes = problem.get("shows"), problem.get("slots")
+    if isinstance(shows, list):
+        if len(shows) != len(arms):
+            raise StateError(f"the saved graph is of {len(shows)} arms, and there are {len(arms)}")
+        seen = [[arms[j] for j in _check.indices("shows", others, below=len(arms))] for others in shows]
+        options["shows"] = dict(zip(arms, seen, strict=True))
+    if sizes is None:
+        return arms, options
+    names = range(len(sizes)) if slots is None else slots
+    if sum(sizes) != len(arms) or len(names) != len(sizes):
+        raise StateError(f"the saved slots are of {sum(sizes)} arms, and there are {len(arms)}")
+    return Slots(labels_of(list(names)), tuple(sizes)).share_out(arms), options
 
 
 def restore_counts(bandit: Bandit, data: dict[str, Any]) -> None:
@@ -222,18 +242,21 @@ def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> in
 
 def drawn_of(bandit: Bandit, item: dict[str, Any]) -> Draw:
     """The draw of an outstanding pull of several arms."""
-    n, m = len(bandit._arms), bandit._problem.choose
+    n = len(bandit._arms)
+    fewest, most = bandit._problem.sizes(n)
     arms = _check.indices("arms", item["arms"], below=n).tolist()
+    if not fewest <= len(arms) <= most:
+        raise StateError(f"an outstanding pull has {len(arms)} arms")
     probabilities = _check.vector(
-        "probabilities", item["probabilities"], size=m, above=0.0, at_most=1.0 + 1e-9
+        "probabilities", item["probabilities"], size=len(arms), above=0.0, at_most=1.0 + 1e-9
     )
     shown = _check.indices("shown", item["shown"], below=n).tolist()
     size = len(shown)
     weights = _check.vector("weights", item["weights"], size=size, above=0.0, at_most=1.0 + 1e-9)
     memos = _check.vector("memos", item["memos"], size=size, at_least=0.0)
     kept = _check.vector("kept", item["kept"], at_least=0.0, at_most=1.0)
-    most = m if bandit._problem.shows is None else n
-    if len(arms) != m or size > most or kept.size not in (0, size):
+    most_shown = len(arms) if bandit._problem.shows is None else n
+    if size > most_shown or kept.size not in (0, size):
         raise StateError(f"an outstanding pull has {len(arms)} arms, and shows {size}")
     columns = probabilities.tolist(), shown, weights.tolist(), memos.tolist(), kept.tolist()
     return Draw(tuple(arms), *map(tuple, columns))

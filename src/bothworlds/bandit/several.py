@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,11 @@ from bothworlds._changeover import Kernels
 from bothworlds._words import counted, did_you_mean, short
 from bothworlds.bandit.feedback import WORDS, Range
 from bothworlds.bandit.learned_range import LearnedRange
-from bothworlds.bandit.pull import Label, PullOfSeveral, label_of
+from bothworlds.bandit.pull import Label, PullOfSeveral, label_of, labels_of
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import read_distribution, weighs
 from bothworlds.policies.several import Round, Shown, new_round, pull_several, shown_by, update_several
 from bothworlds.problem import PLAIN, Problem
-from bothworlds.simplex.kernel import CONVERGED
 
 if TYPE_CHECKING:
     from bothworlds.bandit.playing import Playing
@@ -55,8 +55,57 @@ class Room(NamedTuple):
         }
 
 
+class Slots(NamedTuple):
+    """The names of the slots, and how many arms there are for each."""
+
+    names: tuple[Label, ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, arms: Any) -> tuple[Any, Slots | None]:
+        """The arms of all slots one after the other, and the slots; None where arms are not given by slot."""
+        if not isinstance(arms, Mapping):
+            return arms, None
+        if not arms:
+            raise InvalidArgumentError("arms", arms, "a dict of slots and the arms for each")
+        every: list[Any] = []
+        home: dict[Any, Any] = {}
+        for slot, options in arms.items():
+            if isinstance(options, (str, bytes)) or not isinstance(options, (Sequence, np.ndarray)):
+                fix = (
+                    "as in {'title': ['short', 'long'], 'picture': ['cat', 'dog']}; without slots list(arms)"
+                )
+                wanted = f"a list of arms for the slot {slot!r}"
+                raise InvalidArgumentError("arms", options, wanted, fix=fix)
+            if len(options) < 2:
+                fix = "a slot with one arm leaves nothing to choose: leave it out"
+                got = counted(len(options), "arm")
+                raise InvalidArgumentError(
+                    "arms", options, f"two or more for the slot {slot!r}", got=got, fix=fix
+                )
+            for label in map(label_of, options):
+                if home.get(label, slot) != slot:
+                    got = f"{label!r} for both {home[label]!r} and {slot!r}"
+                    fix = f"write ({slot!r}, {label!r})"
+                    raise InvalidArgumentError("arms", arms, "distinct over all slots", got=got, fix=fix)
+                home[label] = slot
+                every.append(label)
+        return every, cls(labels_of(list(arms)), tuple(map(len, arms.values())))
+
+    def share_out(self, arms: Sequence[Any]) -> dict[Label, tuple[Any, ...]]:
+        """The arms of each slot."""
+        ends = np.cumsum(self.sizes).tolist()
+        parts = zip(self.names, [0, *ends], ends, strict=False)
+        return {name: tuple(arms[first:last]) for name, first, last in parts}
+
+
 def problem_of(
-    arms: Sequence[Label], choose: Any, shows: Any, switching_cost: Any, scale: Range | LearnedRange
+    arms: Sequence[Label],
+    choose: Any,
+    slots: Slots | None,
+    shows: Any,
+    switching_cost: Any,
+    scale: Range | LearnedRange,
 ) -> Problem:
     """The problem of a bandit, whose arms have labels, and whose rewards have a range."""
     if isinstance(shows, Mapping):
@@ -64,14 +113,32 @@ def problem_of(
     elif shows is not None and not (isinstance(shows, str) and shows == "all"):
         fix = "write shows={'a': ['a', 'b'], ...}"
         raise InvalidArgumentError("shows", shows, "a dict of arms and the arms they show, or 'all'", fix=fix)
-    problem = Problem(choose=choose, shows=shows, switching_cost=switching_cost)
+    sizes = None if slots is None else slots.sizes
+    problem = Problem(choose=choose, slots=sizes, shows=shows, switching_cost=switching_cost)
     problem.check(len(arms))
+    if problem.sizes_differ and isinstance(scale, Range):
+        problem = replace(problem, outside=_outside(problem, scale))
     if problem.switching_cost > 0.0:
         if not isinstance(scale, Range):
             wanted = "0 where the range of rewards is not known"
             raise InvalidArgumentError("switching_cost", switching_cost, wanted, fix="give low and high")
         problem = Problem(switching_cost=problem.switching_cost / (scale.high - scale.low))
     return PLAIN if problem.plain else problem
+
+
+def _outside(problem: Problem, scale: Range) -> float:
+    """The loss of an arm that is left out, whose reward is 0."""
+    if not scale.low < 0.0 < scale.high:
+        never = (
+            "taking an arm is never worse than leaving it out" if scale.low >= 0.0 else "no arm is worth it"
+        )
+        fix = "give low and high, with rewards below 0 for arms that are not worth it"
+        if isinstance(problem.choose, tuple) and scale.low >= 0.0:
+            fix += f"; or write choose={problem.choose[1]}"
+        wanted = f"below 0, and high above, for {problem}: an arm that is left out has reward 0"
+        got = f"low={scale.low:g} and high={scale.high:g}: {never}"
+        raise InvalidArgumentError("low", scale.low, wanted, got=got, fix=fix)
+    return scale.high / (scale.high - scale.low)
 
 
 def _numbered(arms: Sequence[Label], shows: Mapping[Any, Any]) -> list[list[int]]:
@@ -84,11 +151,23 @@ def _numbered(arms: Sequence[Label], shows: Mapping[Any, Any]) -> list[list[int]
             raise InvalidArgumentError("shows", label, "an arm of this bandit", fix=fix)
         return number
 
+    for arm, others in shows.items():
+        if isinstance(others, (str, bytes)) or not isinstance(others, Iterable):
+            fix = f"write {{{arm!r}: [{others!r}], ...}}" if isinstance(others, str) else "[] is nothing"
+            raise InvalidArgumentError("shows", others, f"a list of arms for {arm!r}", fix=fix)
     listed = {number_of(arm): [number_of(other) for other in others] for arm, others in shows.items()}
+    for number, seen in listed.items():
+        if len(set(seen)) < len(seen):
+            wanted, got = f"distinct arms for {arms[number]!r}", repr([arms[i] for i in seen])
+            raise InvalidArgumentError("shows", shows, wanted, got=got)
     missing = [arm for i, arm in enumerate(arms) if i not in listed]
     if missing:
         fix = f"what does playing {missing[0]!r} show? At least {{{missing[0]!r}: []}}"
         raise InvalidArgumentError("shows", list(shows), "given for every arm", fix=fix)
+    unseen = [arm for i, arm in enumerate(arms) if not any(i in seen for seen in listed.values())]
+    if unseen:
+        got, fix = f"nothing that shows {unseen[0]!r}", "let it show itself, or leave it out"
+        raise InvalidArgumentError("shows", shows, "such that every arm is shown by one", got=got, fix=fix)
     return [listed[i] for i in range(len(arms))]
 
 
@@ -123,23 +202,22 @@ def require_range(problem: Problem, high: float | None) -> None:
 def draw(bandit: Playing, room: Room) -> Draw:
     """Draw a round, whose uniforms are there."""
     drawn = room.drawn
-    count = bandit._act(bandit._params, bandit._state, bandit._own, len(bandit._open), room.shown, drawn)
+    outstanding = len(bandit._open)
+    n, count = bandit._act(bandit._params, bandit._state, bandit._own, outstanding, room.shown, drawn)
     if not weighs(bandit._params):  # dear to compute, and not needed to learn
         p = bandit._policy_distribution()
-        drawn.probabilities[:] = [p[arm] for arm in drawn.played]
+        drawn.probabilities[:n] = [p[arm] for arm in drawn.played[:n]]
         seen = np.zeros(len(p))
         for arm, others in enumerate(bandit._problem.neighbors(len(p))):
             seen[list(others)] += p[arm]
         drawn.weights[:count] = np.minimum(seen, 1.0)[drawn.shown[:count]]
     played, probabilities, shown, weights, memos, _ = (tuple(column.tolist()) for column in drawn)
-    return Draw(played, probabilities, shown[:count], weights[:count], memos[:count])
+    return Draw(played[:n], probabilities[:n], shown[:count], weights[:count], memos[:count])
 
 
 def learn(bandit: Playing, room: Room, drawn: Draw, units: Sequence[float]) -> int:
     """Learn the losses of those shown; the status of the solver."""
     count = len(units)
-    if count == 0:
-        return CONVERGED
     for column, values in zip(room.drawn[2:], (drawn.shown, drawn.weights, drawn.memos, units), strict=True):
         column[:count] = values
     return bandit._learn(bandit._params, bandit._state, room.drawn, count)
@@ -154,13 +232,17 @@ def pull_of(arms: Sequence[Label], number: int, drawn: Draw, life: str) -> PullO
 def take(bandit: Playing, word: str, values: Any, drawn: Draw) -> tuple[float, ...]:
     """What is reported of those shown, in their order, as the range takes it."""
     name = WORDS[word]
+    if bandit._problem.sizes_differ and word == "loss":
+        fix = "an arm that is left out has reward 0: write rewards, below 0 for arms that are not worth it"
+        raise InvalidArgumentError(name, values, f"given as rewards for {bandit._problem}", fix=fix)
     labels = [bandit._arms[i] for i in drawn.shown]
     if isinstance(values, Mapping):
         given = {label_of(label): value for label, value in values.items()}
         extra = [label for label in given if label not in labels]
         if extra:
             wanted = f"for what the pull has shown: {short(labels)}"
-            raise InvalidArgumentError(name, values, wanted, got=f"one for {extra[0]!r}")
+            fix = did_you_mean(str(extra[0]), map(str, labels))
+            raise InvalidArgumentError(name, values, wanted, got=f"one for {extra[0]!r}", fix=fix)
         missing = [label for label in labels if label not in given]
         if missing:
             fix = "report zeros too; forget(pull) if nothing is known"

@@ -27,6 +27,7 @@ from bothworlds.environments.problems import SemiBandit as SemiBandit
 from bothworlds.environments.python_environment import PythonEnvironment as PythonEnvironment
 from bothworlds.environments.random_walk import RandomWalk as RandomWalk
 from bothworlds.environments.seasonal import Seasonal as Seasonal
+from bothworlds.environments.sleeping import Sleeping as Sleeping
 from bothworlds.environments.stochastically_constrained import (
     StochasticallyConstrained as StochasticallyConstrained,
 )

@@ -54,6 +54,9 @@ class Environment(Value, ABC):
     stationary: ClassVar[bool] = False
     """Does every arm have a mean that never moves, in what is shown?"""
 
+    sleeps: ClassVar[bool] = False
+    """Are there rounds in which not all arms can be played? Then ``wake`` knows which can."""
+
     shows_any_arm: ClassVar[bool] = True
     """Can it show the loss of an arm that is not played?"""
 
@@ -82,6 +85,11 @@ class Environment(Value, ABC):
     def problem(self) -> Problem:
         """What is chosen in a round, and what is shown: by default one arm, and its loss."""
         return PLAIN
+
+    @property
+    def nothing(self) -> float:
+        """What leaving an arm out costs, as ``cost_of`` counts, where sets have different sizes."""
+        return 0.0
 
     @property
     def gaps(self) -> FloatArray | None:
@@ -116,6 +124,9 @@ def take_over(environment: Environment, base: Environment) -> None:
         kind, outer = type(environment).__name__, type(base).__name__
         fix = f"write {outer}({kind}(...), ...)"
         raise InvalidArgumentError("base", base, "a world in which one arm is chosen", fix=fix)
+    if base.sleeps:
+        fix = f"write {type(base).__name__}({type(environment).__name__}(...), ...)"
+        raise InvalidArgumentError("base", base, "a world whose arms are always awake", fix=fix)
     for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm", "sets_add_up"):
         object.__setattr__(environment, name, getattr(base, name))
 
@@ -142,6 +153,14 @@ def open_world(env: Any) -> Any:
 def watches(env: Any) -> bool:
     """Does ``prepare`` read the policy's distribution? It is only computed if so."""
     return False
+
+
+@generic
+def wake(env: Any, t: int, uniforms: FloatArray, out: FloatArray) -> int:
+    """1 for the arms that can be played in round t, 0 for others; return how many. By default all can."""
+    for i in range(out.size):
+        out[i] = 1.0
+    return out.size
 
 
 @generic(inline=True)

@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bothworlds._jit import FloatArray
+from bothworlds.environments.corrupted import Corrupted
 from bothworlds.environments.independent_arms import with_independent_arms
+from bothworlds.environments.stationary import Stationary
 from bothworlds.environments.wrapper import Wrapper
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.problem import Problem
@@ -40,14 +43,22 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
 
     Losses of different arms are independent given the past (the base alone has one uniform for all). What a
     set costs is the sum over its arms, and regret is to the best fixed set: Σ_t Σ_{i chosen} cost_i minus the
-    sum of the ``choose`` smallest totals. What is cost and total is as in the base.
+    smallest Σ_{i in S} total_i over the sets S that can be chosen. What is cost and total is as in the base.
+    Where sets have different sizes, each arm that is chosen costs its loss minus ``outside``, an empty set 0.
 
     Parameters
     ----------
     base:
-        Any environment but :class:`Delayed`, :class:`Logged` and those with dynamic regret.
+        Any environment but :class:`Delayed`, :class:`Logged` and those with dynamic regret. Where sets have
+        different sizes, one with fixed means, perhaps :class:`Corrupted`, or one whose regret is by losses or
+        means, such as :class:`LossTable`.
     choose:
-        How many arms, from 1 to one fewer than there are.
+        How many arms: a number, from 1 to one fewer than there are; a pair, ``(0, 3)`` for at most three; or
+        ``"any"``.
+    slots:
+        In place of ``choose``: the number of arms of each slot, for which one is chosen, as in ``[3, 2]``.
+    outside:
+        Where sets have different sizes, the loss of an arm that is left out.
 
     Notes
     -----
@@ -65,7 +76,9 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
     """
 
     _: KW_ONLY
-    choose: int
+    choose: int | tuple[int, int] | Literal["any"] = 1
+    slots: Sequence[int] | None = None
+    outside: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,13 +88,33 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
         if self.base.dynamic:
             wanted = "an environment with a fixed benchmark"
             raise InvalidArgumentError("base", self.base, wanted, fix="write benchmark='fixed'")
-        kind = f"to the best fixed set of {self.choose}: {self.base.regret_kind}"
-        object.__setattr__(self, "regret_kind", kind)
+        problem = self.problem
+        for name in ("choose", "slots", "outside"):
+            object.__setattr__(self, name, getattr(problem, name))
+        if problem.sizes_differ and self.base.gaps is not None and self._means is None:
+            wanted = "an environment with fixed means, or one without gaps, where sets have different sizes"
+            fix = "gaps do not say whether an arm is worth choosing"
+            raise InvalidArgumentError("base", self.base, wanted, fix=fix)
+        which = f"set of {self.choose}" if isinstance(self.choose, int) else "set"
+        which = which if self.slots is None else "arm of each slot"
+        object.__setattr__(self, "regret_kind", f"to the best fixed {which}: {self.base.regret_kind}")
 
     @property
     def problem(self) -> Problem:
         """So many arms, and their losses."""
-        return Problem(choose=self.choose)
+        return Problem(choose=self.choose, slots=self.slots, outside=self.outside)  # type: ignore[arg-type]
+
+    @property
+    def _means(self) -> FloatArray | None:
+        base = self.base.base if isinstance(self.base, Corrupted) else self.base
+        return base.mean_losses() if isinstance(base, Stationary) else None
+
+    @property
+    def nothing(self) -> float:
+        """That of ``outside``, from where the base counts: its best arm, or 0."""
+        if not self.problem.sizes_differ:
+            return 0.0
+        return float(self.outside - (0.0 if self._means is None else self._means.min()))
 
 
 @dataclass(frozen=True, repr=False)

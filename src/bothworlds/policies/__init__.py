@@ -50,7 +50,7 @@ from bothworlds.policies.tsallis_switch import TsallisSwitch as TsallisSwitch
 from bothworlds.policies.ucb1 import UCB1 as UCB1
 from bothworlds.policies.uniform import Uniform as Uniform
 from bothworlds.policies.watched.watched import Watched as Watched
-from bothworlds.problem import Problem
+from bothworlds.problem import SETS, Problem
 
 REGISTRY = Policy.registry
 
@@ -68,7 +68,7 @@ def usual(problem: Problem, horizon: int | None) -> Policy:
     """What a bandit plays that is not told what to play."""
     if problem.plain:
         return DEFAULT
-    if problem.choose > 1:
+    if SETS in problem.asks:
         return HybridINF() if horizon is None else LBINFV()
     if problem.switching_cost > 0.0:
         return TsallisSwitch(problem.switching_cost)

@@ -99,6 +99,19 @@ class Policy(Value, ABC):
         return self.parameters_for(problem, n_arms, horizon)
 
 
+def require_sleeping(policy: Policy) -> None:
+    """Refuse a policy whose arms cannot sleep, arrive or retire."""
+    if policy.fixed_arms is not None:
+        able = sorted(kind.__name__ for kind in Policy.registry.values() if kind.fixed_arms is None)
+        raise InvalidArgumentError(
+            "policy",
+            policy,
+            "one whose arms can change",
+            got=f"{policy!r}: {policy.fixed_arms}",
+            fix=f"these can: {', '.join(able)}",
+        )
+
+
 def does_not_fit(policy: Policy | None, problem: Problem) -> InvalidArgumentError:
     """The error for a policy that cannot play a problem (None: for a problem without a usual policy)."""
     able = sorted(kind.__name__ for kind in Policy.registry.values() if problem.asks <= kind.fits)

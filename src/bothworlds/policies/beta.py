@@ -158,12 +158,53 @@ def add_among_smallest(
 
 @kernel(allocates=True)
 def probability_of_smallest(a: FloatArray, b: FloatArray, choose: int, out: FloatArray) -> None:
+    """The probability of being among the smallest, as many as are chosen: that of every best set."""
+    probability_of_best(a, b, choose, choose, 1.0, out)
+
+
+@kernel
+def panel_end(
+    x: float, end: float, begin: FloatArray, width: FloatArray, rough_at_0: bool, rough_at_1: bool
+) -> float:
+    """Where the panel that begins at x ends."""
+    for i in range(begin.size):
+        end = min(end, max(begin[i], x + width[i]))
+    if rough_at_0:
+        end = min(end, GRADE * x)
+    if rough_at_1:
+        end = min(end, 1.0 - (1.0 - x) / GRADE)
+    return end
+
+
+@kernel
+def add_node(
+    weight: float,
+    k: int,
+    density: FloatArray,
+    beyond: FloatArray,
+    room: FloatArray,
+    counts: FloatArray,
+    out: FloatArray,
+) -> None:
+    """The part of node k in the probability of being among as many as ``counts`` has columns."""
+    if counts.shape[1] == 1:
+        add_smallest(weight, k, density, beyond, room, out)
+    else:
+        add_among_smallest(weight, k, density, beyond, counts, out)
+
+
+@kernel(allocates=True)
+def probability_of_best(
+    a: FloatArray, b: FloatArray, fewest: int, most: int, outside: float, out: FloatArray
+) -> None:
     """For independent X_i ~ Beta(a_i, b_i), a_i, b_i ≥ 1: the probability that X_i is the smallest,
 
         P_i = ∫ f_i(x) Π_{j≠i} S_j(x) dx,   S_j(x) = P(X_j > x).
 
-    With ``choose`` = m, that it is among the m smallest: the product is then P(fewer than m of the others are
-    below x), and nothing happens above the m-th smallest upper end.
+    With ``fewest`` = ``most`` = m, that it is among the m smallest: the product is then P(fewer than m of the
+    others are below x), and nothing happens above the m-th smallest upper end. With different ones, that it
+    is among the fewest smallest, or below ``outside`` and among the most smallest: m is the most there, and
+    the fewest above.
 
     *Ends.* X = G/(G + H) with independent Gamma variates of shapes a and b, so that by Markov's inequality
     P(X ≤ x) = P(x·H − (1−x)·G ≥ 0) ≤ (1 − λx)^−b·(1 + λ(1−x))^−a. With n = a + b, m = a/n, x ≤ m and the
@@ -177,7 +218,7 @@ def probability_of_smallest(a: FloatArray, b: FloatArray, choose: int, out: Floa
     lower end on (error 3^−16 = 2e-8 of the height there); likewise towards 1.
 
     Accurate to 1e-8 while a + b < 10^6; beyond, log Gamma loses digits in proportion to a + b. Allocates.
-    Normalized to sum to m.
+    Where that is known, normalized to sum to m.
     """
     n = a.size
     begin = np.empty(n)
@@ -201,29 +242,26 @@ def probability_of_smallest(a: FloatArray, b: FloatArray, choose: int, out: Floa
         x = min(x, begin[i])
         width[i] = PANEL * math.sqrt(a[i] * b[i] / (total + 1.0)) / total
         log_norm[i] = log_gamma(total) - log_gamma(a[i]) - log_gamma(b[i])
-    end = select(ends, choose)
-    counts = np.empty((n + 1 if choose > 1 else 0, choose))
-    while x < end:
-        right = end
-        for i in range(n):
-            right = min(right, max(begin[i], x + width[i]))
-        if rough_at_0:
-            right = min(right, GRADE * x)
-        if rough_at_1:
-            right = min(right, 1.0 - (1.0 - x) / GRADE)
-        step = right - x
-        for i in range(n):
-            if begin[i] < right:
-                survival[i] = cross(a[i], b[i], log_norm[i], x, step, survival[i], density[i], beyond[i])
-        for k in range(N_NODES):
-            if choose == 1:
-                add_smallest(step * WEIGHTS[k], k, density, beyond, before, out)
-            else:
-                add_among_smallest(step * WEIGHTS[k], k, density, beyond, counts, out)
-        x = right
+    for above in range(2 if 0 < fewest < most else 1):  # first below ``outside``
+        choose = fewest if above == 1 else most
+        counts = np.empty((n + 1 if choose > 1 else 0, choose))
+        end = select(ends, choose)
+        if above == 0 and fewest < most:
+            end = min(end, outside)
+        while x < end:
+            right = panel_end(x, end, begin, width, rough_at_0, rough_at_1)
+            step = right - x
+            for i in range(n):
+                if begin[i] < right:
+                    survival[i] = cross(a[i], b[i], log_norm[i], x, step, survival[i], density[i], beyond[i])
+            for k in range(N_NODES):
+                add_node(step * WEIGHTS[k], k, density, beyond, before, counts, out)
+            x = right
     total = 0.0
     for i in range(n):
         out[i] = max(out[i], UNREACHED)
         total += out[i]
+    if fewest < most:
+        total = float(most)
     for i in range(n):
-        out[i] = min(1.0, choose * (out[i] / total))
+        out[i] = min(1.0, most * (out[i] / total))

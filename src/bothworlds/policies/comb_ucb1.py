@@ -9,19 +9,20 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, kernel
+from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
+from bothworlds.policies.several import mark_best, pass_round
 from bothworlds.policies.systematic import draws_sets_from_its_p
-from bothworlds.problem import SETS, Problem
+from bothworlds.problem import PLAIN, SETS, Groups, Problem
 from bothworlds.simplex.kernel import CONVERGED
 
 
 class CombUCB1Parameters(NamedTuple):
-    """The exploration constant, the number of arms, and how many are chosen."""
+    """The exploration constant, the number of arms, and the sets."""
 
     alpha: float
     n_arms: int
-    choose: int
+    groups: Groups
 
 
 class CombUCB1State(NamedTuple):
@@ -38,6 +39,8 @@ class CombUCB1State(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class CombUCB1(Policy, name="comb-ucb1"):
     """CombUCB1: the m arms with the smallest  mean loss − √(α·log t/n_i), arms that were never seen first.
+
+    Where sets have different sizes, of those the arms whose index is below the loss of leaving them out.
 
     Deterministic: its probabilities are 0 and 1. On iid losses regret O(m·K·log T/Δ), and O(K·log T/Δ) for
     sets of m arms; an adversary, even a stochastically constrained one, makes it linear. t is the number of
@@ -77,35 +80,22 @@ class CombUCB1(Policy, name="comb-ucb1"):
 
     def parameters(self, n_arms: int, horizon: int | None) -> CombUCB1Parameters:
         """α and K, for sets of one arm; the horizon plays no part."""
-        return CombUCB1Parameters(self.alpha, n_arms, 1)
+        return CombUCB1Parameters(self.alpha, n_arms, PLAIN.groups(n_arms))
 
     def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> CombUCB1Parameters:
-        """α, K and m."""
-        return CombUCB1Parameters(self.alpha, n_arms, problem.choose)
+        """α, K and the sets."""
+        return CombUCB1Parameters(self.alpha, n_arms, problem.groups(n_arms))
 
 
 draws_from_its_p(CombUCB1Parameters, weighs_losses=False)
 draws_sets_from_its_p(CombUCB1Parameters)
 
 
-@kernel
-def mark_smallest(values: FloatArray, count: int, out: FloatArray) -> None:
-    """1 for the ``count`` smallest, of equal ones the first, and 0 for others."""
-    for i in range(values.size):
-        out[i] = 0.0
-    for _ in range(count):
-        best = -1
-        for i in range(values.size):
-            if out[i] == 0.0 and (best < 0 or values[i] < values[best]):
-                best = i
-        out[best] = 1.0
-
-
 @init.register(CombUCB1Parameters)
 def _(params: CombUCB1Parameters) -> CombUCB1State:
     n = params.n_arms
     state = CombUCB1State(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(1))
-    mark_smallest(state.indices, params.choose, state.p)
+    mark_best(params.groups, state.indices, state.p)
     return state
 
 
@@ -120,12 +110,15 @@ def _(
 UNSEEN = -1e300  # the index of an arm that was never seen; finite, so that states are plain JSON
 
 
-@step.register(CombUCB1Parameters)
-def _(params: CombUCB1Parameters, state: CombUCB1State) -> int:
+def _step(params: CombUCB1Parameters, state: CombUCB1State) -> int:
     state.rounds[0] += 1.0
     bonus = params.alpha * math.log(state.rounds[0])
     for i in range(params.n_arms):
         count = state.counts[i]
         state.indices[i] = UNSEEN if count == 0.0 else state.sums[i] / count - math.sqrt(bonus / count)
-    mark_smallest(state.indices, params.choose, state.p)
+    mark_best(params.groups, state.indices, state.p)
     return CONVERGED
+
+
+step.register(CombUCB1Parameters)(_step)
+pass_round.register(CombUCB1Parameters)(_step)

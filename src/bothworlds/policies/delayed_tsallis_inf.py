@@ -182,7 +182,7 @@ def solve_ahead(params: DelayedParameters, state: DelayedState) -> int:
     hybrid = HybridParameters(params.ftrl.regularizer, params.entropy, weight)
     status = general(hybrid, ftrl.losses, ftrl.rates, 0.0, ftrl.carried, ftrl.p)
     if ftrl.carried[MULTIPLIER] > RECENTER:
-        recenter(ftrl)
+        recenter(params.ftrl, ftrl)
     return status
 
 

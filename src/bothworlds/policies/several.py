@@ -3,13 +3,13 @@
 A round of a problem that is not plain, as ``Bandit`` and ``simulate`` play it::
 
     before_draw(params, state, outstanding, awake)
-    act_several(params, state, uniforms, played)      the arms that are played: one, or a set
+    act_several(params, state, uniforms, played)      the arms that are played: one, or a set, or none
     …                                                 whose losses are shown: theirs, or what the graph says
     weight_of(params, state, shown)                   the probability that it was to be shown
     memo_of(params, state, shown, uniforms)
     …                                                 now, later, or never
     learn(params, state, shown, loss, weight, memo)   for each that is shown
-    step(params, state)                               once
+    step(params, state)                               once; pass_round where nothing is shown
 
 Weights and memos are fixed at the draw. Where one arm shows others, ``weight_of`` is the probability of being
 *seen*, which a policy for graphs knows from its parameters.
@@ -23,7 +23,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, generic, kernel
 from bothworlds.policies.base import act, before_draw, learn, memo_of, probability_of, step, weight_of
-from bothworlds.problem import Problem
+from bothworlds.problem import Groups, Problem
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -62,24 +62,54 @@ def shown_by(problem: Problem, n_arms: int) -> Shown:
 
 def new_round(problem: Problem, n_arms: int) -> Round:
     """Room for a round."""
-    m = problem.choose
+    m = problem.sizes(n_arms)[1]
     n = m if problem.shows is None else max(map(len, problem.neighbors(n_arms)))
     played, shown = np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64)
     return Round(played, np.empty(m), shown, np.empty(n), np.empty(n), np.empty(n))
 
 
 @generic
-def act_several(params: Any, state: Any, uniforms: FloatArray, out: IntArray) -> None:
-    """Draw the arms to play, distinct, as many as ``out`` has room for. By default one, with ``act``."""
+def act_several(params: Any, state: Any, uniforms: FloatArray, out: IntArray) -> int:
+    """Draw the arms to play, distinct, in increasing order; return how many. By default one, with ``act``."""
     out[0] = act(params, state, uniforms)
+    return 1
 
 
 @kernel
-def draw_round(params: Any, state: Any, uniforms: FloatArray, graph: Shown, out: Round) -> int:
-    """Draw a round into ``out``, all but its losses; return how many are shown."""
-    act_several(params, state, uniforms, out.played)
+def mark_best(groups: Groups, values: FloatArray, out: FloatArray) -> None:
+    """1 for the arms of the set with the smallest sum of ``values``, of equal ones the first; 0 for others.
+
+    An arm that is left out counts as ``outside``.
+    """
+    for g in range(groups.first.size):
+        first, last = groups.first[g], groups.last[g]
+        for i in range(first, last):
+            out[i] = 0.0
+        for count in range(groups.most[g]):
+            best = -1
+            for i in range(first, last):
+                if out[i] == 0.0 and (best < 0 or values[i] < values[best]):
+                    best = i
+            if count >= groups.fewest[g] and values[best] >= groups.outside:
+                break
+            out[best] = 1.0
+
+
+@generic
+def pass_round(params: Any, state: Any) -> int:
+    """End a round of which nothing was shown; return the status of the solver.
+
+    By default there is nothing to do. A policy whose sets may be empty learns that nothing was chosen.
+    """
+    return CONVERGED
+
+
+@kernel
+def draw_round(params: Any, state: Any, uniforms: FloatArray, graph: Shown, out: Round) -> tuple[int, int]:
+    """Draw a round into ``out``, all but its losses; return how many are played, and how many shown."""
+    n_played = act_several(params, state, uniforms, out.played)
     count = 0
-    for j in range(out.played.size):
+    for j in range(n_played):
         arm = out.played[j]
         out.probabilities[j] = probability_of(params, state, arm)
         if graph.first.size == 0:
@@ -92,7 +122,7 @@ def draw_round(params: Any, state: Any, uniforms: FloatArray, graph: Shown, out:
     for k in range(count):
         out.weights[k] = weight_of(params, state, out.shown[k])
         out.memos[k] = memo_of(params, state, out.shown[k], uniforms)
-    return count
+    return n_played, count
 
 
 @kernel
@@ -100,14 +130,14 @@ def learn_round(params: Any, state: Any, seen: Round, count: int) -> int:
     """Learn what was shown in a round, and end it; return the status of the solver."""
     for k in range(count):
         learn(params, state, seen.shown[k], seen.losses[k], seen.weights[k], seen.memos[k])
-    return step(params, state) if count > 0 else CONVERGED
+    return step(params, state) if count > 0 else pass_round(params, state)
 
 
 @entry
 def pull_several(
     params: Any, state: Any, uniforms: FloatArray, outstanding: int, graph: Shown, out: Round
-) -> int:
-    """Draw a round into ``out``, all but its losses; return how many are shown."""
+) -> tuple[int, int]:
+    """Draw a round into ``out``, all but its losses; return how many are played, and how many shown."""
     before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
     return draw_round(params, state, uniforms, graph, out)
 

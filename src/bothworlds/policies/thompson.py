@@ -20,10 +20,10 @@ from bothworlds.policies.base import (
     weighs,
     weight_of,
 )
-from bothworlds.policies.beta import probability_of_smallest
+from bothworlds.policies.beta import probability_of_best, probability_of_smallest
 from bothworlds.policies.graphs.graph import require_loops
-from bothworlds.policies.several import act_several
-from bothworlds.problem import GRAPHS, SETS, Problem
+from bothworlds.policies.several import act_several, mark_best
+from bothworlds.problem import GRAPHS, SETS, Groups, Problem
 from bothworlds.rng import expand
 from bothworlds.variates import sample_beta
 
@@ -35,10 +35,10 @@ class ThompsonParameters(NamedTuple):
 
 
 class ThompsonSetParameters(NamedTuple):
-    """The number of arms, and how many are chosen."""
+    """The number of arms, and the sets."""
 
     n_arms: int
-    choose: int
+    groups: Groups
 
 
 class ThompsonState(NamedTuple):
@@ -51,11 +51,12 @@ class ThompsonState(NamedTuple):
 
 
 class ThompsonSetState(NamedTuple):
-    """The same, and room for the smallest draws of a round."""
+    """The same, and room for the draws of a round and for the set."""
 
     ones: FloatArray
     zeros: FloatArray
-    smallest: FloatArray
+    drawn: FloatArray
+    chosen: FloatArray
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +67,8 @@ class Thompson(Policy, name="thompson"):
     Beta(1 + ones, 1 + zeros). A fractional loss ℓ counts as 1 with probability ℓ, else as 0, which keeps
     its mean. On iid losses the regret is asymptotically optimal for Bernoulli losses, and low in practice;
     an adversary makes it linear. It plays sets too, the m smallest draws (MP-TS, multiple plays), which is
-    asymptotically optimal likewise; and it learns from all that a feedback graph shows (TS-N), if each arm
+    asymptotically optimal likewise; where sets have different sizes, those of them below the loss of leaving
+    an arm out (measured, not proved). And it learns from all that a feedback graph shows (TS-N), if each arm
     shows itself.
 
     A draw says which arm, not how probable it was: the distribution, P(arm i has the smallest draw), is
@@ -102,9 +104,9 @@ class Thompson(Policy, name="thompson"):
         return ThompsonParameters(n_arms)
 
     def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> ThompsonSetParameters:
-        """K and m."""
+        """K and the sets."""
         require_loops(problem, n_arms)
-        return ThompsonSetParameters(n_arms, problem.choose)
+        return ThompsonSetParameters(n_arms, problem.groups(n_arms))
 
 
 def prior(n_arms: int) -> ThompsonState:
@@ -198,36 +200,21 @@ learn.register(ThompsonParameters)(_learn)
 
 @init.register(ThompsonSetParameters)
 def _(params: ThompsonSetParameters) -> ThompsonSetState:
-    return ThompsonSetState(*prior(params.n_arms), np.zeros(params.choose))
+    n = params.n_arms
+    return ThompsonSetState(*prior(n), np.zeros(n), np.zeros(n))
 
 
 @act_several.register(ThompsonSetParameters)
-def _(params: ThompsonSetParameters, state: ThompsonSetState, uniforms: FloatArray, out: IntArray) -> None:
+def _(params: ThompsonSetParameters, state: ThompsonSetState, uniforms: FloatArray, out: IntArray) -> int:
     for i in range(params.n_arms):
-        value = sample_beta(state.ones[i], state.zeros[i], uniforms[0], i)
-        k = min(i, params.choose)  # so many are in their place, the smallest first
-        if k == params.choose and value >= state.smallest[k - 1]:
-            continue
-        k = min(k, params.choose - 1)
-        while k > 0 and state.smallest[k - 1] > value:
-            state.smallest[k] = state.smallest[k - 1]
-            out[k] = out[k - 1]
-            k -= 1
-        state.smallest[k] = value
-        out[k] = i
-    sort(out)
-
-
-@kernel
-def sort(arms: IntArray) -> None:
-    """In increasing order."""
-    for i in range(1, arms.size):
-        arm = arms[i]
-        k = i
-        while k > 0 and arms[k - 1] > arm:
-            arms[k] = arms[k - 1]
-            k -= 1
-        arms[k] = arm
+        state.drawn[i] = sample_beta(state.ones[i], state.zeros[i], uniforms[0], i)
+    mark_best(params.groups, state.drawn, state.chosen)
+    count = 0
+    for i in range(params.n_arms):
+        if state.chosen[i] == 1.0:
+            out[count] = i
+            count += 1
+    return count
 
 
 @memo_of.register(ThompsonSetParameters)
@@ -237,7 +224,17 @@ def _(params: ThompsonSetParameters, state: ThompsonSetState, arm: int, uniforms
 
 @distribution.register(ThompsonSetParameters)
 def _(params: ThompsonSetParameters, state: ThompsonSetState, out: FloatArray) -> None:
-    probability_of_smallest(state.ones, state.zeros, params.choose, out)
+    groups = params.groups
+    for g in range(groups.first.size):
+        first, last = groups.first[g], groups.last[g]
+        probability_of_best(
+            state.ones[first:last],
+            state.zeros[first:last],
+            groups.fewest[g],
+            groups.most[g],
+            groups.outside,
+            out[first:last],
+        )
 
 
 weight_of.register(ThompsonSetParameters)(_weight)

@@ -10,14 +10,14 @@ import numpy as np
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, grow, init, learn
 from bothworlds.policies.systematic import draws_sets_from_its_p
-from bothworlds.problem import GRAPHS, SETS, Problem
+from bothworlds.problem import GRAPHS, PLAIN, SETS, Groups, Problem
 
 
 class UniformParameters(NamedTuple):
-    """The number of arms, and how many are chosen."""
+    """The number of arms, and the sets."""
 
     n_arms: int
-    choose: int = 1
+    groups: Groups
 
 
 class UniformState(NamedTuple):
@@ -29,6 +29,8 @@ class UniformState(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class Uniform(Policy, name="uniform"):
     """Every arm with probability 1/K (m/K in sets of m), for ever: what any learning policy must beat.
+
+    Where sets have different sizes, with probability ½, or what of it the sizes allow.
 
     Examples
     --------
@@ -42,11 +44,11 @@ class Uniform(Policy, name="uniform"):
 
     def parameters(self, n_arms: int, horizon: int | None) -> UniformParameters:
         """K; the horizon plays no part."""
-        return UniformParameters(n_arms)
+        return UniformParameters(n_arms, PLAIN.groups(n_arms))
 
     def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> UniformParameters:
-        """K and the size of the sets."""
-        return UniformParameters(n_arms, problem.choose)
+        """K and the sets."""
+        return UniformParameters(n_arms, problem.groups(n_arms))
 
 
 draws_from_its_p(UniformParameters, weighs_losses=False)
@@ -55,7 +57,11 @@ draws_sets_from_its_p(UniformParameters)
 
 @init.register(UniformParameters)
 def _(params: UniformParameters) -> UniformState:
-    return UniformState(np.full(params.n_arms, params.choose / params.n_arms))
+    p = np.empty(params.n_arms)
+    for first, last, fewest, most in zip(*params.groups[:4], strict=True):
+        size = last - first
+        p[first:last] = min(max(0.5, fewest / size), most / size)
+    return UniformState(p)
 
 
 @grow.register(UniformParameters)

@@ -46,6 +46,9 @@ def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame 
             continue
         if world["kind"] in ("delayed", "switching-cost"):
             continue  # hardly a theorem here is about feedback that comes late, or about switches
+        settings = world["settings"]
+        if settings.get("slots") is not None:
+            continue  # bounds of slots are those of bandits, and add up
         try:
             policy = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
             curve = bound_curve(
@@ -57,8 +60,9 @@ def bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.DataFrame 
                 corruption=cell["corruption"] or 0.0,
                 spread=cell["spread"],
                 horizon=cell["horizon"],
-                choose=world["settings"].get("choose", 1),
-                shows=world["settings"].get("shows"),
+                choose=settings.get("choose", 1),
+                outside=settings.get("outside", 0.5),
+                shows=settings.get("shows"),
             )
         except BothworldsError:
             continue  # nothing is stated about this policy here

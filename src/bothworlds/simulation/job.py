@@ -18,7 +18,7 @@ from bothworlds.environments import Environment
 from bothworlds.environments.base import open_world, watches
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
-from bothworlds.policies.base import Policy, init
+from bothworlds.policies.base import Policy, init, require_sleeping
 from bothworlds.policies.several import new_round, shown_by
 from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
@@ -34,6 +34,7 @@ from bothworlds.simulation.engine import (
     play_block,
 )
 from bothworlds.simulation.several import play_rounds
+from bothworlds.simulation.sleeping import play_awake
 from bothworlds.simulation.watch import Watch
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
@@ -83,6 +84,8 @@ class Job:
     @property
     def loop(self) -> Any:
         """The loop for this problem."""
+        if self.environment.sleeps:
+            return play_awake
         return play_rounds if self.environment.problem.several else play_block
 
     def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
@@ -151,8 +154,11 @@ class Job:
         env = self.environment.parameters(self.horizon)
         delay = self.environment.delay(self.horizon)
         rounds: dict[str, Any] = {"delay": delay, "queue": empty_queue(delay)}
+        if self.environment.sleeps:
+            rounds = {"before_round": init(params), "awake": np.empty(n)}
         if problem.several:
             rounds = {"graph": shown_by(problem, n), "drawn": new_round(problem, n)}
+            rounds |= {"groups": problem.groups(n), "nothing": self.environment.nothing}
         return {
             "params": params,
             "state": init(params),
@@ -167,7 +173,7 @@ class Job:
             "p": np.empty(n),
             "measured": measured,
             "distributions": distributions,
-            **({} if problem.several else {"record": record}),
+            **({} if problem.several or self.environment.sleeps else {"record": record}),
         }
 
     @property
@@ -315,7 +321,8 @@ def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
     job = jobs[0]
     world = job.environment
     recorded = job.trace or job.evidence
-    simple = not (recorded or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest)
+    told = recorded or world.sleeps or world.delay(job.horizon).longest
+    simple = not (told or world.can_end or world.made_in_blocks)
     if not simple or not world.problem.plain or len(jobs) < LANES:
         return list(jobs)
     params = job.policy.resolve(world.n_arms, job.known_horizon)
@@ -350,6 +357,8 @@ def check_pair(
         raise InvalidArgumentError(
             "policy", policy, f"one that tells its distribution: {environment!r} reads it in every round"
         )
+    if environment.sleeps:
+        require_sleeping(policy)
     if policy.decoupled and evidence:
         raise InvalidArgumentError(
             "policy", policy, "one that observes the arm it plays, if evidence is kept"
@@ -378,6 +387,8 @@ def check_fit(
         if asked and environment.problem.several:
             wanted = f"False for {environment.problem}: rounds have several arms"
             raise InvalidArgumentError(name, asked, wanted)
+        if asked and environment.sleeps:
+            raise InvalidArgumentError(name, asked, "False where arms sleep")
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgumentError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,8 @@ from bothworlds.policies.base import (
     weighs,
     weight_of,
 )
-from bothworlds.problem import Problem
+from bothworlds.policies.several import pass_round
+from bothworlds.problem import SETS, Problem
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simulation.trace import Trace
 
@@ -95,7 +97,8 @@ def _replay_rounds(
         for k in range(ends[t], ends[t + 1]):
             memo = memo_of(params, state, shown[k], uniforms[t])
             learn(params, state, shown[k], losses[k], weights[k], memo)
-        if ends[t] < ends[t + 1] and step(params, state) == FAILED:
+        ended = step(params, state) if ends[t] < ends[t + 1] else pass_round(params, state)
+        if ended == FAILED:
             return _UNSOLVED, t
     distribution(params, state, out_p[n])
     inspect(params, state, out_rates[n], out_estimates[n])
@@ -110,7 +113,9 @@ def replay(
     losses: ArrayLike | Sequence[ArrayLike],
     horizon: int | None = None,
     seed: int = 0,
-    choose: int = 1,
+    choose: int | tuple[int, int] | Literal["any"] = 1,
+    slots: Sequence[int] | None = None,
+    outside: float = 0.5,
     shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> Trace:
     """Run a policy along a forced history and record what it would have done.
@@ -134,7 +139,11 @@ def replay(
         For policies whose learning is random (:class:`Thompson` rounds fractional losses,
         :class:`EliminationRace` has layers): that of the bandit whose history it is.
     choose:
-        m, where sets of m arms were chosen: then ``arms`` and ``losses`` have a row of m for each round.
+        m, where sets of m arms were chosen: then ``arms`` and ``losses`` have a row of m for each round. A
+        pair or ``"any"``, where sets had different sizes: then rows have as many as were chosen, or none.
+    slots, outside:
+        As of :class:`Problem`: the number of arms of each slot, with a row of one arm for each; the loss of
+        an arm that is left out.
     shows:
         For each arm, the arms that it shows (``"all"``: always all). Then ``arms`` are those played, and
         ``losses`` has a row for each round: the losses of those shown, in the order of their numbers.
@@ -155,15 +164,16 @@ def replay(
            [0.136, 0.679, 0.186]])
     """
     policy = require_policy(policy)
-    problem = Problem(choose=choose, shows=shows)  # type: ignore[arg-type]  # as users give it
+    problem = Problem(choose=choose, slots=slots, outside=outside, shows=shows)  # type: ignore[arg-type]
     params = policy.resolve(n_arms, horizon, problem)
-    if choose > 1:
-        arms, losses = _rows("arms", arms, choose), _rows("losses", losses, choose)
-    arm_array = _check.indices("arms", arms, below=n_arms)
-    n = arm_array.size // problem.choose
-    shown, ends = arm_array, np.arange(n + 1, dtype=np.int64) * problem.choose
-    if problem.shows is not None:
-        shown, ends, losses = _shown(problem, n_arms, arm_array, losses)
+    if SETS in problem.asks:
+        sets, losses, ends = _sets(problem, n_arms, arms, losses)
+        n, shown = ends.size - 1, np.concatenate([np.empty(0, dtype=np.int64), *sets])
+    else:
+        arm_array = _check.indices("arms", arms, below=n_arms)
+        n, shown, ends = arm_array.size, arm_array, np.arange(arm_array.size + 1, dtype=np.int64)
+        if problem.shows is not None:
+            shown, ends, losses = _shown(problem, n_arms, arm_array, losses)
     loss_array = _check.vector(
         "losses", losses, size=shown.size, at_least=0.0, at_most=1.0, fix="rescale losses to [0, 1]"
     )
@@ -177,10 +187,11 @@ def replay(
     play: Any = run_short if n * n_arms <= SHORT else operator.call
     if problem.several:
         room = np.empty(shown.size)
-        arm_array = arm_array if choose == 1 else _sets(arm_array, choose)
         history: tuple[Any, ...] = (ends, shown, loss_array, uniforms, p, rates, estimates, room)
         outcome, t = play(_replay_rounds, params, state, *history)
-        loss_array = loss_array if choose == 1 else loss_array.reshape(n, choose)
+        if SETS in problem.asks:
+            parts = [loss_array[first:last] for first, last in pairwise(ends)]
+            arm_array, loss_array = _table(sets, -1), _table(parts, np.nan)
     else:
         history = (arm_array, loss_array, uniforms, p, rates, estimates)
         outcome, t = play(_replay, params, state, *history)
@@ -217,20 +228,48 @@ def _shown(
     return shown, ends, [loss for row in rows for loss in row]
 
 
-def _rows(name: str, values: Any, choose: int) -> Any:
-    """The numbers of rows of so many, one after the other."""
-    table = np.asarray(values)
-    if table.ndim != 2 or table.shape[1] != choose:
-        wanted = f"a row of {choose} for each round"
-        raise InvalidArgumentError(name, values, wanted, got=f"an array of shape {table.shape}")
-    return table.ravel()
+def _sets(
+    problem: Problem, n_arms: int, arms: Any, losses: Any
+) -> tuple[list[IntArray], list[Any], IntArray]:
+    """The arms of each round, their losses one after the other, and where each round ends."""
+    fewest, most = problem.sizes(n_arms)
+    wanted = f"a row of {most if fewest == most else f'{fewest} to {most}'} for each round"
+    rows, values = _rows("arms", arms, wanted), _rows("losses", losses, wanted)
+    if len(rows) != len(values):
+        raise InvalidArgumentError("losses", losses, wanted, got=f"{len(values)} rows for {len(rows)} rounds")
+    groups = problem.groups(n_arms)
+    sets = []
+    for t, (row, seen) in enumerate(zip(rows, values, strict=True)):
+        found = _check.indices("arms", row, below=n_arms)
+        if np.unique(found).size < found.size:
+            raise InvalidArgumentError("arms", row, "distinct in each round", index=(t,))
+        each = [((first <= found) & (found < last)).sum() for first, last in zip(*groups[:2], strict=True)]
+        if (each < groups.fewest).any() or (each > groups.most).any():
+            raise InvalidArgumentError("arms", row, f"a set that {problem} allows", index=(t,))
+        if len(seen) != found.size:
+            got = counted(len(seen), "number")
+            raise InvalidArgumentError("losses", seen, f"one for each of {row}", got=got, index=(t,))
+        sets.append(found)
+    ends = np.concatenate([[0], np.cumsum([row.size for row in sets])]).astype(np.int64)
+    return sets, [loss for seen in values for loss in seen], ends
 
 
-def _sets(arms: IntArray, choose: int) -> IntArray:
-    """The same as rows of distinct arms."""
-    table = arms.reshape(-1, choose)
-    twice = np.flatnonzero((np.diff(np.sort(table, axis=1), axis=1) == 0).any(axis=1))
-    if twice.size:
-        wanted = "distinct in each round"
-        raise InvalidArgumentError("arms", table[twice[0]].tolist(), wanted, index=(int(twice[0]),))
+def _rows(name: str, values: Any, wanted: str) -> list[list[Any]]:
+    """The rows as lists."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise InvalidArgumentError(name, values, wanted)
+    rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in values]
+    for t, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Sequence):
+            raise InvalidArgumentError(name, row, wanted, got=f"{row!r}, which is no row", index=(t,))
+    return [list(row) for row in rows]
+
+
+def _table(rows: Sequence[Any], filler: float) -> Any:
+    """Rows of different lengths as one array, with a filler at their ends."""
+    table = np.full((len(rows), max(map(len, rows), default=0)), filler)
+    for row, values in zip(table, rows, strict=True):
+        row[: len(values)] = values
     return table

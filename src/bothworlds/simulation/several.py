@@ -15,8 +15,9 @@ from bothworlds.environments.base import (
     total_of,
     watches,
 )
-from bothworlds.policies.base import before_draw, distribution
+from bothworlds.policies.base import before_draw, distribution, sum_of
 from bothworlds.policies.several import Round, Shown, draw_round, learn_round
+from bothworlds.problem import Groups
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simulation.engine import (
     BAD_LOSS,
@@ -33,32 +34,34 @@ from bothworlds.simulation.engine import (
 
 
 @kernel
-def sum_of_smallest(values: FloatArray, count: int) -> float:
-    """The sum of the ``count`` smallest, which come first then."""
+def least_sum(groups: Groups, nothing: float, values: FloatArray) -> float:
+    """The smallest sum over a set, whose arms are put aside; leaving one out is worth ``nothing``."""
     total = 0.0
-    for k in range(count):
-        best = k
-        for i in range(k + 1, values.size):
-            if values[i] < values[best]:
-                best = i
-        values[k], values[best] = values[best], values[k]
-        total += values[k]
+    for g in range(groups.first.size):
+        for k in range(groups.most[g]):
+            place = groups.first[g] + k
+            best = place
+            for i in range(place + 1, groups.last[g]):
+                if values[i] < values[best]:
+                    best = i
+            if k >= groups.fewest[g] and values[best] >= nothing:
+                break
+            values[place], values[best] = values[best], values[place]
+            total += values[place] - nothing
     return total
 
 
 @kernel
 def best_set(
-    env: Any, world: Any, t: int, count: int, uniforms: FloatArray, room: FloatArray
+    env: Any, world: Any, t: int, groups: Groups, nothing: float, uniforms: FloatArray, room: FloatArray
 ) -> tuple[float, float]:
-    """The cost of the best fixed set of so many arms in rounds 1 … t, and that in the uncorrupted world."""
-    if count == 1:
-        return benchmark(env, world, t)
+    """The cost of the best fixed set in rounds 1 … t, and that in the uncorrupted world."""
     for i in range(room.size):
         room[i] = total_of(env, world, t, i, uniforms)[0]
-    best = sum_of_smallest(room, count)
+    best = least_sum(groups, t * nothing, room)
     for i in range(room.size):
         room[i] = total_of(env, world, t, i, uniforms)[1]
-    return best, sum_of_smallest(room, count)
+    return best, least_sum(groups, t * nothing, room)
 
 
 @entry
@@ -69,6 +72,8 @@ def play_rounds(
     world: Any,
     graph: Shown,
     drawn: Round,
+    groups: Groups,
+    nothing: float,
     policy_uniforms: FloatArray,
     world_uniforms: FloatArray,
     before: int,
@@ -78,34 +83,40 @@ def play_rounds(
     measured: FloatArray,
     distributions: FloatArray,
 ) -> tuple[int, int, float]:
-    """Play rounds before+1, before+2, … as ``play_block`` does; ``graph`` says what is shown."""
+    """Play rounds before+1, before+2, … as ``play_block`` does; ``graph`` says what is shown.
+
+    Where sets of ``groups`` have different sizes, leaving an arm out costs ``nothing``.
+    """
     mark = int(tally[MARK])
-    m = drawn.played.size
     for k in range(policy_uniforms.shape[0]):
         t = before + k + 1
         draws = world_uniforms[k]
         before_draw(params, state, 0, draws[:0])  # all arms are awake, and no pull is outstanding
         if watches(env):
             distribution(params, state, p)
+            mass = sum_of(p)
             for i in range(p.size):
-                p[i] /= m
+                p[i] /= mass
         prepare(env, world, t, p, draws)
         add_to_totals(env, world)
-        count = draw_round(params, state, policy_uniforms[k], graph, drawn)
+        n_played, count = draw_round(params, state, policy_uniforms[k], graph, drawn)
         for j in range(count):
             loss = loss_of(env, world, t, drawn.shown[j], draws)
             if not 0.0 <= loss <= 1.0:
                 return BAD_LOSS, t, loss
             drawn.losses[j] = loss
-        for j in range(m):
+        for j in range(n_played):
             cost, clean = cost_of(env, world, t, drawn.played[j], draws)
-            tally[COST] += cost
-            tally[CLEAN] += clean
+            tally[COST] += cost - nothing
+            tally[CLEAN] += clean - nothing
             tally[SUFFERED] += loss_of(env, world, t, drawn.played[j], draws)
         if learn_round(params, state, drawn, count) == FAILED:
             return UNSOLVED, t, math.nan
         if mark < marks.size and marks[mark] == t:
-            best, clean_best = best_set(env, world, t, m, draws, p)
+            if graph.first.size > 0:
+                best, clean_best = benchmark(env, world, t)
+            else:
+                best, clean_best = best_set(env, world, t, groups, nothing, draws, p)
             measured[mark, REGRET] = tally[COST] - best
             measured[mark, CLEAN_REGRET] = tally[CLEAN] - clean_best
             measured[mark, LOSS] = tally[SUFFERED]

@@ -19,8 +19,9 @@ class Trace:
         played arm, ``rates`` the learning rates γ, ``estimates`` the cumulative estimated losses (both
         since the last restart, where the policy restarts; NaN where a policy has none).
     arms, losses:
-        The observed arms and their losses, of length n; for sets, a row for each round. On a graph,
-        the arms played, and the losses of all that they have shown, one after the other.
+        The observed arms and their losses, of length n; for sets, a row for each round, at whose end there
+        are −1 and NaN where sets have different sizes. On a graph, the arms played, and the losses of all
+        that they have shown, one after the other.
     played:
         The arms played, where they are known: in a simulation, not in a replay.
 

@@ -365,6 +365,11 @@ class LBINFV(Alias, name="lb-inf-v"):
     arm i to the worst of the best m; against any adversary O(√(K·min{L*, mT − L*, Q}·log T)), L* the loss of
     the best set and Q the squared deviations of all losses from their means.
 
+    Where sets have different sizes (``choose="any"`` or a pair) the loss ℓ₀ of an arm that is left out is
+    subtracted from all ℓ and m, which leaves α and β as they are. The theorem against adversaries is for any
+    kind of set; with Σα ≤ mT it is O(√(K·m·T·log T)), m the most that are chosen. That its stochastic bound
+    holds then is measured, not proved. With slots each is a bandit of its own, and bounds add up.
+
     Formulas are those of the paper for combinatorial semi-bandits, ε = 1/5 is that of the authors' code.
 
     Parameters
@@ -406,7 +411,7 @@ class LBINFV(Alias, name="lb-inf-v"):
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """A barrier on both sides, least-squares predictions, and rates that follow the variance."""
-        horizon = require_horizon(self, horizon, "Ito21()")
+        horizon = require_horizon(self, horizon, "Ito21() (for sets HybridINF())")
         # a single arm cannot be kept away from p = 1, and needs no regularizer
         barrier: Regularizer = ComplementBarrier(log_horizon(horizon)) if n_arms > 1 else LogBarrier()
         predictions = MeanPredictions() if self.eta is None else SteadyPredictions(self.eta)
@@ -428,6 +433,13 @@ class HybridINF(Alias, name="hybrid-inf"):
 
     The paper has losses o in [−1, 1], estimates (o + 1)/p − 1 and rate √t. With o = 2ℓ − 1 and sets of one
     size, the −1 is the same for all sets, and halving everything gives the above.
+
+    Where sets have different sizes (``choose="any"`` or a pair) the −1 matters, and stays: the minimum is
+    over <p, Σ(ℓ̂ − ℓ₀)> with the loss ℓ₀ of an arm that is left out, with limits of Σp or none, and γ = 1.
+    Proved for ℓ₀ = ½, rewards from −h to h: for any set regret O(Σ log T/Δ_i) over arms with
+    Δ_i = E ℓ_i − ℓ₀ > 0 plus O(Σ 1/abs(Δ_i)) over the others in stochastic worlds; against adversaries
+    O(√(mKT)), m the most that are chosen. Another ℓ₀ changes constants only. With limits the paper states no
+    stochastic bound. With slots each is a bandit of its own, and bounds add up.
 
     Examples
     --------
@@ -461,8 +473,10 @@ class HybridINF(Alias, name="hybrid-inf"):
 
     def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> Any:
         """Those of the FTRL, over sets."""
-        ftrl = self.ftrl(n_arms, horizon, choose=problem.choose)
-        return on_sets(ftrl.parameters(n_arms, horizon), problem.choose)
+        choose = problem.choose if isinstance(problem.choose, int) else 1  # γ = 1 where sizes differ
+        ftrl = self.ftrl(n_arms, horizon, choose=choose)
+        params = ftrl.parameters(n_arms, horizon)  # whose regularizer has the linear part 2γp on top
+        return on_sets(params, problem.groups(n_arms), tilt=params.regularizer.weight)
 
 
 @dataclass(frozen=True, repr=False)

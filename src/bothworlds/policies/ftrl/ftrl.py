@@ -197,10 +197,10 @@ class Alias(Policy):
 
     def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> Any:
         """Those of the FTRL, over sets."""
-        params = self.parameters(n_arms, horizon)
+        params, groups = self.parameters(n_arms, horizon), problem.groups(n_arms)
         if isinstance(params, OptimisticParameters):
-            return params._replace(ftrl=on_sets(params.ftrl, problem.choose))
-        return on_sets(params, problem.choose)
+            return params._replace(ftrl=on_sets(params.ftrl, groups, ahead=1))
+        return on_sets(params, groups)
 
     def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
         """The parameters, or for many arms those of a machine with the same distribution, if there is one."""

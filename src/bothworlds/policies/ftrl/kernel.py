@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, copy_state, kernel
+from bothworlds._jit import FloatArray, IntArray, copy_state, kernel
 from bothworlds.policies.base import (
     act,
     begin_again,
@@ -50,19 +50,22 @@ from bothworlds.policies.ftrl.state import (
     ROUND,
     FTRLState,
 )
-from bothworlds.policies.systematic import draws_sets_from_its_p
+from bothworlds.policies.several import act_several, pass_round
+from bothworlds.policies.systematic import draw_groups
+from bothworlds.problem import Groups
 from bothworlds.simplex.kernel import CONVERGED
-from bothworlds.simplex.regularizers.base import slope
 from bothworlds.simplex.steps import (
     MULTIPLIER,
     SEVERAL,
     TOTAL,
     SetStep,
     advance,
+    begin,
     carries,
     cold,
-    mass,
+    note_round,
     one_rate,
+    shift_multipliers,
 )
 
 
@@ -80,9 +83,9 @@ class FTRLParameters(NamedTuple):
     step: Any
 
 
-def on_sets(params: FTRLParameters, choose: int) -> FTRLParameters:
-    """The same over sets of so many arms."""
-    return params._replace(step=SetStep(float(choose)))
+def on_sets(params: FTRLParameters, groups: Groups, *, ahead: int = 0, tilt: float = 0.0) -> FTRLParameters:
+    """The same over sets of arms; what the others are is said by ``SetStep``."""
+    return params._replace(step=SetStep(groups, float(ahead), tilt))
 
 
 RECENTER = 4096.0
@@ -111,17 +114,12 @@ def restart(params: FTRLParameters, state: FTRLState, horizon: float) -> int:
     scalars[HORIZON] = horizon
     scalars[BEGUN] = scalars[LOSS_SUM]
     begin_rates(params.rate, state)
-    total = mass(params.step)
-    state.p[:] = total / n
-    state.carried[TOTAL] = total
-    state.carried[MULTIPLIER] = -(
-        state.rates[0] * slope(params.regularizer, math.log(n) - math.log(total))[0]
-        + params.log_barrier * (n / total)
+    solved = begin(
+        params.step, params.regularizer, state.rates[0], params.log_barrier, state.carried, state.p
     )
     for i in range(1, n):
-        if state.rates[i] != state.rates[0]:
-            return update_p(params, state, SEVERAL, 0.0, 0.0)
-    return CONVERGED  # equal arms: uniform, and the multiplier is exact
+        solved = solved and state.rates[i] == state.rates[0]
+    return CONVERGED if solved else update_p(params, state, SEVERAL, 0.0, 0.0)
 
 
 @begin_again.register(FTRLParameters)
@@ -137,7 +135,9 @@ def _(params: FTRLParameters, state: FTRLState, uniforms: FloatArray) -> int:
     return find(state.p, uniforms[0] * state.carried[TOTAL])
 
 
-draws_sets_from_its_p(FTRLParameters)
+@act_several.register(FTRLParameters)
+def _(params: FTRLParameters, state: FTRLState, uniforms: FloatArray, out: IntArray) -> int:
+    return draw_groups(params.step.groups, state.p, uniforms[0], out)
 
 
 @weight_of.register(FTRLParameters, inline=True)
@@ -184,6 +184,12 @@ def _(params: FTRLParameters, state: FTRLState) -> int:
     return update_p(params, state, moved, scalars[BEFORE], drift)
 
 
+@pass_round.register(FTRLParameters)
+def _(params: FTRLParameters, state: FTRLState) -> int:
+    state.scalars[LEARNED] = 1.0  # that nothing was chosen: the estimates of all arms stay
+    return step(params, state)
+
+
 @kernel(inline=True)
 def update_p(params: FTRLParameters, state: FTRLState, moved: int, before: float, drift: float) -> int:
     """Bring ``p`` up to date with ``losses`` and ``rates``; return the status of the solver.
@@ -193,6 +199,7 @@ def update_p(params: FTRLParameters, state: FTRLState, moved: int, before: float
     if same_for_all(params.rate) and not one_rate(params.step):
         for i in range(1, state.rates.size):
             state.rates[i] = state.rates[0]
+    note_round(params.step, state.carried, state.scalars[ROUND], state.scalars[OFFSET])
     status = advance(
         params.step,
         params.regularizer,
@@ -206,18 +213,18 @@ def update_p(params: FTRLParameters, state: FTRLState, moved: int, before: float
         drift,
     )
     if state.carried[MULTIPLIER] > RECENTER:
-        recenter(state)
+        recenter(params, state)
     return status
 
 
 @kernel
-def recenter(state: FTRLState) -> None:
+def recenter(params: FTRLParameters, state: FTRLState) -> None:
     """Subtract a whole number from all losses, which is exact below 2^53: p and its precision stay."""
     shift = math.floor(state.carried[MULTIPLIER])
     for i in range(state.losses.size):
         state.losses[i] -= shift
     state.scalars[OFFSET] += shift
-    state.carried[MULTIPLIER] -= shift
+    shift_multipliers(params.step, state.carried, shift)
 
 
 @learn_absent.register(FTRLParameters)

@@ -36,7 +36,7 @@ from bothworlds.policies.base import (
 )
 from bothworlds.policies.ftrl.kernel import FTRLParameters, solve_anew, update_p
 from bothworlds.policies.ftrl.state import EPOCH, LEARNED, LOSS_SUM, FTRLState
-from bothworlds.policies.several import act_several
+from bothworlds.policies.several import act_several, pass_round
 from bothworlds.simplex.steps import SEVERAL
 
 
@@ -116,8 +116,8 @@ def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray
 
 
 @act_several.register(OptimisticParameters)
-def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray, out: IntArray) -> None:
-    act_several(params.ftrl, state.ftrl, uniforms, out)
+def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray, out: IntArray) -> int:
+    return act_several(params.ftrl, state.ftrl, uniforms, out)
 
 
 @weight_of.register(OptimisticParameters)
@@ -161,6 +161,13 @@ def _(params: OptimisticParameters, state: OptimisticState) -> int:
     if ftrl.scalars[EPOCH] != epoch:
         return begin_segment(params, state)
     return status
+
+
+@pass_round.register(OptimisticParameters)
+def _(params: OptimisticParameters, state: OptimisticState) -> int:
+    for i in range(state.predictions.size):
+        state.ftrl.losses[i] += state.predictions[i]
+    return pass_round(params.ftrl, state.ftrl)
 
 
 @learn_absent.register(OptimisticParameters)

@@ -102,8 +102,10 @@ class AdaHedge(Policy, name="ada-hedge"):
     η_t = log K/Σ_{s<t} δ_s with the mixability gaps δ = <p, ℓ> + (1/η)·log Σ_i p_i·exp(−η·ℓ_i) ≥ 0 of each
     round. While they are all 0 it follows the leader. There is nothing to tune, neither range nor horizon.
 
-    *What is proved.* Where all losses are shown: adversarial √(T·log K) + (4/3)·log K + 2, and O(log K/Δ) in
-    stochastic worlds: best of both worlds. On other graphs it runs on ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the
+    *What is proved.* Where all losses are shown: adversarial √(T·log K) + (4/3)·log K + 2; and with one best
+    arm, whose gap is Δ up to a corruption of C in all, 4·log K/Δ + 2·√(C·log K/Δ) + (8/3)·log K + 4: best of
+    both worlds. (The first is de Rooij et al.'s; the second follows from their bound by the variance, as
+    ``theory/bounds/graphs.py`` shows.) On other graphs it runs on ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the
     probability of being seen, and nothing is proved here.
 
     Examples

@@ -15,10 +15,12 @@ from bothworlds.simplex.steps.base import (
     TOTAL,
     GeneralStep,
     advance,
+    begin,
     carries,
     cold,
-    mass,
+    note_round,
     one_rate,
+    shift_multipliers,
 )
 from bothworlds.simplex.steps.closed import ShannonClosedStep, TsallisClosedStep
 from bothworlds.simplex.steps.log_barrier import LogBarrierStep
@@ -63,9 +65,11 @@ __all__ = [
     "TsallisClosedStep",
     "TwoThirdsTsallisStep",
     "advance",
+    "begin",
     "carries",
     "choose_step",
     "cold",
-    "mass",
+    "note_round",
     "one_rate",
+    "shift_multipliers",
 ]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds.simplex.kernel import solve_step
-from bothworlds.simplex.regularizers.base import DEEPEST
+from bothworlds.simplex.regularizers.base import DEEPEST, slope
 
 MULTIPLIER = 0  # λ: y_i = L_i − λ
 TOTAL = 1  # Σp
@@ -43,10 +43,31 @@ def carries(step: Any, n_arms: int) -> int:
     return N_CARRIED
 
 
+@generic
+def begin(
+    step: Any, regularizer: Any, rate: float, log_barrier: float, carried: FloatArray, p: FloatArray
+) -> bool:
+    """Fill ``p`` and ``carried`` for arms with equal losses and this rate; is it the solution already?
+
+    By default uniform, with the multiplier of that.
+    """
+    n = p.size
+    for i in range(n):
+        p[i] = 1.0 / n
+    carried[TOTAL] = 1.0
+    carried[MULTIPLIER] = -(rate * slope(regularizer, math.log(n))[0] + log_barrier * n)
+    return True
+
+
 @generic(inline=True)
-def mass(step: Any) -> float:
-    """Σp: 1, unless sets are chosen."""
-    return 1.0
+def note_round(step: Any, carried: FloatArray, t: float, offset: float) -> None:
+    """Take note of the round to come, and of what was subtracted from all losses, before ``advance``."""
+
+
+@generic(inline=True)
+def shift_multipliers(step: Any, carried: FloatArray, shift: float) -> None:
+    """The same number has been subtracted from all losses."""
+    carried[MULTIPLIER] -= shift
 
 
 @generic

@@ -87,7 +87,7 @@ class Bounds:
         ``inf`` if none is found up to 2^120. Of an O(·) bound it is an estimate with all constants 1.
         """
         _check.one_of("name", name, (ADVERSARIAL, SELF_BOUNDING))
-        m = self.setting.choose
+        m = self.setting.most
         return self._from(lambda bounds: _value(bounds, name) < m * bounds.setting.horizon)
 
     def better_from(self) -> float:
@@ -135,7 +135,7 @@ class Bounds:
         s = self.setting
         lines = [
             f"{self.policy!r}: K = {s.n_arms}, T = {s.horizon:,.0f}, C = {s.corruption:g}, D = {s.spread:g}"
-            + (f", m = {s.choose}" if s.choose > 1 else "")
+            + (f", m = {s.most}" if s.most > 1 else "")
         ]
         lines += [bound.table() for bound in self.all]
         for name in dict.fromkeys(bound.name for bound in self.all):
@@ -186,7 +186,8 @@ def bound(
     corruption: float = 0.0,
     spread: float | None = None,
     delay: float = 0.0,
-    choose: int = 1,
+    choose: int | tuple[int, int] | Literal["any"] = 1,
+    outside: float = 0.5,
     shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> Bounds:
     """Every regret bound stated for a policy, in named terms.
@@ -221,7 +222,10 @@ def bound(
         The sum of the delays of all pulls, for policies whose theorems take it into account.
     choose:
         m, where sets of m arms are chosen: regret is then to the best set.
-        Gaps to the best arm are turned into those to the worst of the best m.
+        Gaps to the best arm are turned into those to the worst of the best m. A pair or ``"any"``, where sets
+        have different sizes: then means in place of gaps. (Bounds of slots are those of bandits, and add up.)
+    outside:
+        Where sets have different sizes, the loss of an arm that is left out.
     shows:
         For each arm, the arms whose losses it shows, or ``"all"``.
 
@@ -261,7 +265,7 @@ def bound(
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
-    setting = _setting(n_arms, horizon, gaps, means, corruption, spread, choose, shows)
+    setting = _setting(n_arms, horizon, gaps, means, corruption, spread, choose, outside, shows)
     if not setting.problem.asks <= policy.fits:
         raise does_not_fit(policy, setting.problem)
     if _check.number("delay", delay, at_least=0.0) > 0.0:
@@ -309,13 +313,16 @@ def _setting(
     corruption: Any,
     spread: Any,
     choose: Any,
+    outside: Any,
     shows: Any,
 ) -> Setting:
     n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     corruption = _check.number("corruption", corruption, at_least=0.0)
-    problem = Problem(choose=choose, shows=shows)
+    problem = Problem(choose=choose, outside=outside, shows=shows)
     problem.check(n_arms)
+    if problem.sizes_differ:
+        return _of_any_size(problem, n_arms, horizon, gaps, means, corruption)
     losses = None
     if means is not None:
         if gaps is not None:
@@ -332,6 +339,7 @@ def _setting(
                 fix="give gaps, or leave them out",
             )
         return Setting(n_arms, float(horizon), float(horizon), choose=problem.choose, shows=problem.shows)
+    assert isinstance(problem.choose, int)
     measures: Complexity = complexity(_to_the_set(gaps, problem.choose))
     if measures.n_arms != n_arms:
         raise InvalidArgumentError(
@@ -352,6 +360,22 @@ def _setting(
         shows=problem.shows,
         means=known,
     )
+
+
+def _of_any_size(
+    problem: Problem, n_arms: int, horizon: int, gaps: Any, means: Any, corruption: float
+) -> Setting:
+    """The setting where sets have different sizes."""
+    if gaps is not None:
+        fix = "give means: gaps do not say whether an arm is worth choosing"
+        raise InvalidArgumentError("gaps", gaps, f"None for {problem}", fix=fix)
+    if corruption > 0.0:
+        raise InvalidArgumentError("corruption", corruption, f"0 for {problem}: nothing is stated with it")
+    known = None
+    if means is not None:
+        known = tuple(_check.vector("means", means, size=n_arms, at_least=0.0, at_most=1.0).tolist())
+    rounds = float(horizon)
+    return Setting(n_arms, rounds, rounds, choose=problem.choose, outside=problem.outside, means=known)
 
 
 def _to_the_set(gaps: ArrayLike, choose: int) -> ArrayLike:
@@ -396,7 +420,8 @@ def bound_curve(
     corruption: float = 0.0,
     spread: float | None = None,
     horizon: int | None = None,
-    choose: int = 1,
+    choose: int | tuple[int, int] | Literal["any"] = 1,
+    outside: float = 0.5,
     shows: Literal["all"] | Sequence[Sequence[int]] | None = None,
 ) -> list[dict[str, Any]]:
     """The bounds of a policy along its rounds, for drawing over measured regret.
@@ -406,7 +431,7 @@ def bound_curve(
 
     Parameters
     ----------
-    policy, n_arms, gaps, means, corruption, spread, choose, shows:
+    policy, n_arms, gaps, means, corruption, spread, choose, outside, shows:
         As for :func:`bound`.
     rounds:
         The rounds at which to evaluate; those before round K are left out.
@@ -439,6 +464,7 @@ def bound_curve(
         "corruption": corruption,
         "spread": spread,
         "choose": choose,
+        "outside": outside,
         "shows": shows,
     }
     whole = bound(policy, n_arms=n_arms, horizon=last, **setting)

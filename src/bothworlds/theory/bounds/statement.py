@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bothworlds.policies.ftrl.rates import log_horizon
-from bothworlds.problem import Problem, Shows
+from bothworlds.problem import Choose, Problem, Shows
 from bothworlds.theory.bounds.complexities import Complexity
 
 Cause = Literal["main", "corruption", "spread", "additive"]
@@ -29,8 +29,9 @@ class Setting:
         C and D of the self-bounding condition.
     delay:
         The total delay Σ_s d_s of the feedback.
-    choose:
-        m, how many arms are chosen in a round.
+    choose, outside:
+        m, how many arms are chosen in a round, or from how many to how many; then also the loss of leaving
+        one out.
     shows:
         What the arms show.
     means:
@@ -44,14 +45,20 @@ class Setting:
     corruption: float = 0.0
     spread: float = 0.0
     delay: float = 0.0
-    choose: int = 1
+    choose: Choose = 1
+    outside: float = 0.5
     shows: Shows = None
     means: tuple[float, ...] | None = None
 
     @property
     def problem(self) -> Problem:
         """What is chosen and what is shown."""
-        return Problem(choose=self.choose, shows=self.shows)
+        return Problem(choose=self.choose, outside=self.outside, shows=self.shows)
+
+    @property
+    def most(self) -> int:
+        """m, or the most that are chosen."""
+        return self.problem.sizes(self.n_arms)[1]
 
     @property
     def log_t(self) -> float:
