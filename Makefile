@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage browser pages lint format docs studies bench lab constants compare tournament delay advice evidence torture dist serve-demo clean
+.PHONY: help demo test slow coverage browser pages lint format docs studies bench lab constants compare tournament delay advice evidence torture soak dist serve-demo clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,8 +111,15 @@ advice: $(VENV)/dev.stamp ## whom to trust (the table in docs/advice.md; some mi
 evidence: $(VENV)/dev.stamp ## coverage, widths, costs, drift, peeking, certainty (the tables in docs/evidence.md; ten minutes)
 	$(BIN)/python benchmarks/evidence.py
 
-torture: $(VENV)/dev.stamp ## kill processes 200 times, fail stores at any call, and check what the service promises (an hour)
-	BOTHWORLDS_KILLS=200 BOTHWORLDS_EXAMPLES=400 $(BIN)/python -m pytest -q -s -n 0 tests/service
+torture: $(VENV)/dev.stamp ## kill processes 200 times on each database, cut the power, fail stores at any call (half an hour; shows how far)
+	BOTHWORLDS_KILLS=200 BOTHWORLDS_EXAMPLES=400 BOTHWORLDS_LIVES=10 BOTHWORLDS_CUTS=40 BOTHWORLDS_SERVER_LIVES=4 \
+	  BOTHWORLDS_SERVER_CUTS=15 $(BIN)/python -m pytest -v -s -n $(JOBS) --dist worksteal tests/service/test_kill.py \
+	  tests/service/test_power_loss.py tests/service/test_failing_store.py tests/service/test_faults.py \
+	  tests/service/test_processes.py tests/service/test_postgres.py tests/service/test_retention.py \
+	  tests/service/test_serving.py tests/service/test_openapi.py
+
+soak: $(VENV)/dev.stamp ## serve for ten minutes at half load: memory, latency and files must not grow
+	$(BIN)/python benchmarks/soak.py --folder build
 
 WHEEL := build/wheel
 dist: $(VENV)/dev.stamp ## build sdist and wheel, install the wheel in an empty venv, play from it (about five minutes)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
+import random
 import re
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -29,9 +32,12 @@ from bothworlds.bandit.learner import Learner
 from bothworlds.service import ids, messages
 from bothworlds.service.http.service import Service
 from bothworlds.service.hub import Hub
+from figures import Figure, print_figures
+from service import syncs
 
-CONNECTIONS = 32
 BATCH = 100
+OPEN = 64  # connections of an open loop
+PAIRS = 300.0  # a second
 BANDITS = 50
 
 
@@ -119,9 +125,9 @@ class Connection:
         return content
 
 
-async def play(port: int, key: str, seconds: float, batch: int) -> int:
+async def play(port: int, key: str, seconds: float, batch: int, connections: int = 32) -> int:
     """Requests, or items of batches, that were answered."""
-    connections = [Connection(port, key) for _ in range(CONNECTIONS if batch == 1 else 4)]
+    asking = [Connection(port, key) for _ in range(connections if batch == 1 else 4)]
     end, done = time.perf_counter() + seconds, 0
 
     async def client(connection: Connection, number: int) -> None:
@@ -142,39 +148,124 @@ async def play(port: int, key: str, seconds: float, batch: int) -> int:
             done += 2 * batch
             number += 1
 
-    await asyncio.gather(*(client(one, number) for number, one in enumerate(connections)))
+    await asyncio.gather(*(client(one, number) for number, one in enumerate(asking)))
     return done
 
 
-def measured(folder: Path, seconds: float, *, durable: bool) -> dict[int, tuple[float, float]]:
-    """CPU seconds per item, and items per second, by the size of batches."""
-    url = f"sqlite:///{folder / f'{durable}.db'}"
-    arguments = ["--port", "0", "--database", url]
+@contextlib.contextmanager
+def serving(path: Path, *, durable: bool = True) -> Iterator[tuple[int, str, psutil.Process]]:
+    """A service on a file: its port, its key (the first time), its process."""
     start = ["-m", "bothworlds", "serve"] if durable else [__file__, "--memory"]
     served = subprocess.Popen(
-        [sys.executable, *start, *arguments],
+        [sys.executable, *start, "--port", "0", "--database", f"sqlite:///{path}"],
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"BOTHWORLDS_LIMITS_RATE_PER_KEY": "1e9", "BOTHWORLDS_COMPILE": "wait"},
     )
     assert served.stdout is not None
-    key = re.search(r"bw_\S+", served.stdout.readline())[0]
-    port = int(re.search(r":(\d+)$", served.stdout.readline().strip())[1])
-    found = {}
     try:
+        line = served.stdout.readline()
+        key = re.search(r"bw_\S+", line)
+        if key is not None:
+            line = served.stdout.readline()
+        port = int(re.search(r":(\d+)$", line.strip())[1])
+        yield port, "" if key is None else key[0], psutil.Process(served.pid)
+    finally:
+        served.terminate()
+        served.wait()
+
+
+def measured(folder: Path, seconds: float, *, durable: bool) -> dict[int, tuple[float, float]]:
+    """CPU seconds per item, and items per second, by the size of batches."""
+    found = {}
+    with serving(folder / f"{durable}.db", durable=durable) as (port, key, process):
         asyncio.run(prepare(port, key))
         asyncio.run(play(port, key, 2.0, 1))  # machine code, segments
-        process = psutil.Process(served.pid)
         for batch in (1, BATCH):
             before, began = process.cpu_times(), time.perf_counter()
             done = asyncio.run(play(port, key, seconds, batch))
             after, took = process.cpu_times(), time.perf_counter() - began
             cpu = after.user + after.system - before.user - before.system
             found[batch] = (cpu / done, done / took)
-    finally:
-        served.terminate()
-        served.wait()
     return found
+
+
+async def keep_asking(
+    port: int, key: str, rate: float, seconds: float, took: list[tuple[float, str, float]]
+) -> int:
+    """Pairs at random moments, whether or not others were answered; how many were not sent.
+
+    Notes of every request when it was answered, whether it was a "decision" or an "outcome", and its seconds:
+    of a decision since it was due, of an outcome since it was sent.
+    """
+    free: asyncio.Queue[Connection] = asyncio.Queue()
+    for _ in range(OPEN):
+        connection = Connection(port, key)
+        await connection.open()
+        free.put_nowait(connection)
+    chance = random.Random(1)
+    running: set[asyncio.Task[None]] = set()
+    began = time.perf_counter()
+    due, dropped = began, 0
+
+    async def pair(at: float) -> None:
+        connection = await free.get()
+        text = str(uuid.UUID(int=chance.getrandbits(128), version=4))
+        body = b'{"id":"%s","segment":"s%d"}' % (text.encode(), chance.randrange(BANDITS))
+        await connection.ask(b"POST", "/v1/experiments/hot/decisions", body)
+        decided = time.perf_counter()
+        took.append((decided - began, "decision", decided - at))
+        await connection.ask(b"PUT", f"/v1/decisions/{text}/outcome", b'{"reward":%.3f}' % chance.random())
+        took.append((time.perf_counter() - began, "outcome", time.perf_counter() - decided))
+        free.put_nowait(connection)
+
+    while due < began + seconds:
+        due += chance.expovariate(rate)
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        if len(running) >= 20 * OPEN:  # it is not keeping up at all
+            dropped += 1
+            continue
+        task = asyncio.create_task(pair(due))
+        running.add(task)
+        task.add_done_callback(running.discard)
+    await asyncio.gather(*running)
+    return dropped
+
+
+def latencies(folder: Path, seconds: float) -> tuple[list[float], list[float], float]:
+    """Seconds of outcomes at 300 pairs/s, of bare syncs right after, and pairs/s of 64 connections."""
+    took: list[tuple[float, str, float]] = []
+    with serving(folder / "open.db") as (port, key, _):
+        asyncio.run(prepare(port, key))
+        asyncio.run(play(port, key, 2.0, 1))
+        asyncio.run(keep_asking(port, key, PAIRS, seconds, took))
+        bare = syncs(folder, 500)
+        pairs = asyncio.run(play(port, key, seconds, 1, connections=OPEN)) / seconds / 2.0
+    return [one for _, what, one in took if what == "outcome"], bare, pairs
+
+
+def first_decision(folder: Path) -> float:
+    """Seconds from ``bothworlds serve`` to an answer; the database is there, and machine code on disk."""
+    path = folder / "first.db"
+    with serving(path) as (port, key, _):
+        asyncio.run(prepare(port, key))
+        asyncio.run(play(port, key, 1.0, 1))
+    body = json.dumps({"id": str(uuid.uuid4()), "segment": "s0"}).encode()
+
+    async def ask(port: int) -> None:
+        connection = Connection(port, key)
+        for _ in range(1000):
+            try:
+                await connection.open()
+                break
+            except OSError:
+                await asyncio.sleep(0.01)
+        await connection.ask(b"POST", "/v1/experiments/hot/decisions", body)
+
+    began = time.perf_counter()
+    with serving(path) as (port, _, _):
+        asyncio.run(ask(port))
+        return time.perf_counter() - began
 
 
 async def prepare(port: int, key: str) -> None:
@@ -197,12 +288,26 @@ def main() -> None:
         folder = Path(name)
         durable = measured(folder, options.seconds, durable=True)
         bare = measured(folder, options.seconds, durable=False)
+        outcomes, bare_syncs, pairs = latencies(folder, options.seconds)
+        first = first_decision(folder)
     for title, found in (("durable", durable), ("without storage", bare)):
         for batch, (cpu, rate) in found.items():
             what = "request" if batch == 1 else f"item of batches of {batch}"
             print(f"{title}: {1e6 * cpu:.0f} µs of CPU per {what}, {rate:,.0f}/s")
-    print(f"a durable request / one without storage, CPU: {durable[1][0] / bare[1][0]:.2f} (goal: 2.0)")
-    print(f"an item of a batch / a single request, CPU: {durable[BATCH][0] / durable[1][0]:.2f} (goal: 0.2)")
+    one, other = np.quantile(outcomes, [0.5, 0.99]), np.quantile(bare_syncs, [0.5, 0.99])
+    print(f"outcomes at {PAIRS:.0f} pairs/s: p50 {1e3 * one[0]:.2f}, p99 {1e3 * one[1]:.2f} ms", end="; ")
+    print(f"fdatasync right after: p50 {1e3 * other[0]:.2f}, p99 {1e3 * other[1]:.2f} ms")
+    print(f"{OPEN} connections: {pairs:,.0f} pairs/s; fdatasync: {1 / np.mean(bare_syncs):,.0f}/s")
+    figures = (
+        Figure("a durable request / one without storage, CPU", durable[1][0] / bare[1][0], at_most=2.0),
+        Figure("an item of batches of 100 / a request, CPU", durable[BATCH][0] / durable[1][0], at_most=0.2),
+        Figure("an outcome at 300 pairs/s / fdatasync, p50", one[0] / other[0], at_most=1.5),
+        Figure("an outcome at 300 pairs/s / fdatasync, p99", one[1] / other[1], at_most=2.0),
+        Figure("durable pairs/s / fdatasync per second", pairs * np.mean(bare_syncs), at_least=5.0),
+        Figure("pairs/s of a free core, by CPU", 0.5 / durable[1][0], at_least=4000.0),
+        Figure("serve to the first decision, s", first, at_most=3.0),
+    )
+    print_figures(figures)
 
 
 if __name__ == "__main__":

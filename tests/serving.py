@@ -67,7 +67,7 @@ class Served:
         except OSError:
             return False
 
-    def _wait_for(self, look, seconds=60):
+    def _wait_for(self, look, seconds=180):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             found = look()

@@ -171,6 +171,46 @@ def test_forked_workers_draw_for_themselves():
     assert not set(arms) & {tuple(row) for row, _ in fork(None)}
 
 
+MAKING = """
+import os, threading
+import bothworlds as bw
+from bothworlds.bandit import forks
+bandits = bw.Bandits(2, seed=1)
+one, locked, made = bandits["one"], threading.Event(), threading.Event()
+
+def make():
+    with bandits._lock:
+        locked.set()
+        for _ in range(50):  # until the fork has taken what it can, if it takes anything while it waits
+            if not forks._guard.acquire(blocking=False):
+                break
+            forks._guard.release()
+            made.wait(0.01)
+        bandits["another"].update(bandits["another"].pull(), loss=one.pull().probability)
+    made.set()
+
+thread = threading.Thread(target=make, daemon=True)
+thread.start()
+locked.wait()
+child = os.fork()
+if child == 0:
+    bandits["third"].pull()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+print(len(bandits))
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="needs os.fork")
+def test_a_fork_while_another_thread_makes_a_segment():
+    """Whoever holds the lock of all segments needs that of a new one, and of those that survive forks."""
+    done = subprocess.run(
+        [sys.executable, "-c", MAKING], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "2\n"
+
+
 def test_a_branch_is_another_stream_and_leaves_the_first_alone():
     stream = bw.rng.stream(1)
     stream.random(7)

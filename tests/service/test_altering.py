@@ -42,3 +42,13 @@ def test_altered_settings_reach_other_processes_and_survive(store_url):
     store.close()
     assert verdict.ok, verdict.differences
     assert (verdict.decisions, verdict.entries) == (2, 4)  # the change that came too late is an entry, too
+
+
+def test_a_decision_without_a_deadline_does_not_wait_for_one_that_came_later(store_url):
+    hub = Hub(open_store(store_url))
+    hub.create("e", settings_of(2, "tsallis-inf"))
+    decision = hub.decide("e")
+    hub.ask(Alter("e", 0, {"wait": 60.0, "missing": 0.0, "learn_at": "deadline"}))
+    assert hub.report(decision.id, reward=1.0).learned
+    assert hub.report(hub.decide("e").id, reward=1.0).reason == "waiting"
+    hub.close()

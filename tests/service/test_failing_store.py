@@ -17,7 +17,7 @@ from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 from service.servers import MEMORY, fresh_database
 
-QUIET = Limits(refresh=10.0, sweep_every=1e9, snapshot_every=5, max_open=3)
+QUIET = Limits(refresh=10.0, sweep_every=1e9, snapshot_every=5, remembered=3)
 WAIT, MISSING = 100.0, 0.25
 
 

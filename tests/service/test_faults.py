@@ -72,8 +72,13 @@ def test_a_database_that_becomes_read_only(fast_folder):
 
 
 def test_files_that_cannot_be_opened(fast_folder):
-    with pytest.raises(problems.StorageUnavailable, match="unable to open"):
-        SQLiteStore(fast_folder / "missing" / "a.db")
+    folder = fast_folder / "missing"
+    with pytest.raises(
+        problems.StorageUnavailable, match=rf"no folder {folder}; make it \(mkdir -p '{folder}'"
+    ):
+        bw.open(folder / "a.db", "one", arms=2)
+    with pytest.raises(problems.StorageUnavailable, match="it is a folder; give the path of a file"):
+        SQLiteStore(fast_folder)
     (fast_folder / "text.db").write_text("this is no database, and long enough to be none " * 30)
     with pytest.raises(problems.StorageFailed, match="not a database"):
         SQLiteStore(fast_folder / "text.db")

@@ -62,6 +62,22 @@ def wait_for(look, seconds=30.0):
 # --- decisions and outcomes -----------------------------------------------------------------------------
 
 
+def test_ids_that_are_older_than_what_is_kept_are_gone(client, served, name):
+    now = time.time()
+    registry = Registry(served.url)
+    with registry.write() as db:
+        db.execute(sa.text("UPDATE project SET retained = :at"), {"at": now - 5400.0})
+    registry.close()
+    stamp = int(1000 * (now - 7200.0)).to_bytes(6, "big").hex()
+    old = f"{stamp[:8]}-{stamp[8:]}-7000-8000-{uuid.uuid4().hex[:12]}"
+    said = problem(client.put(f"/v1/decisions/{old}/outcome", json={"reward": 1.0}), 410, "decision-gone")
+    assert "older than what is kept" in said["detail"]
+    problem(client.get(f"/v1/decisions/{old}"), 410, "decision-gone")
+    problem(client.post(f"/v1/experiments/{name}/decisions", json={"id": old}), 410, "decision-gone")
+    young = f"{old[:14]}4{old[15:]}"  # says nothing of its age
+    problem(client.put(f"/v1/decisions/{young}/outcome", json={"reward": 1.0}), 404, "unknown-decision")
+
+
 def test_a_decision_and_its_outcome(client, name):
     made = decided(client, name, unit="u-1", context={"page": "home"})
     assert made["arm"] in ("blue", "green")

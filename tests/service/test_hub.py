@@ -401,7 +401,7 @@ def test_after_closing(opened):
 
 
 def test_more_open_decisions_than_memory_holds(opened):
-    hub = opened(limits=QUIET._replace(max_open=3))
+    hub = opened(limits=QUIET._replace(remembered=3))
     name = button(hub)
     made = [hub.decide(name) for _ in range(8)]
     for decision in made:

@@ -1,14 +1,16 @@
 """A process that decides and reports until it is killed, and writes down what it asked for and what it got.
 
 Arguments: the database, its own history file, a seed: processes of the same seed ask for the same. What a
-history calls ``ask`` may have happened, what it calls ``ok`` has. It begins by repeating what its predecessor
-had asked for and not heard of, and repeats everything that the database was not there for. A first line of
-input ends this; after a second one it prints its position and its state.
+history calls ``ask`` may have happened, what it calls ``ok`` has. It begins by repeating what its
+predecessor had asked for and not heard of, and repeats everything that the database was not there for. A
+first line of input ends this; after a second one it prints its position and its state. $SQLITE has settings
+of SQLite that are not those of the service.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import threading
@@ -18,6 +20,7 @@ from pathlib import Path
 
 import bothworlds as bw
 from bothworlds.service import problems
+from bothworlds.service.store import sqlite
 
 THREADS = 3
 
@@ -41,6 +44,7 @@ def pending(path):
 def main():
     database, path, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     unanswered = pending(path)
+    sqlite.SETTINGS = (*sqlite.SETTINGS, *filter(None, os.environ.get("SQLITE", "").split(";")))
     guard, ended = threading.Lock(), threading.Event()
     with path.open("a") as history, bw.open(database, "kill", arms=3, policy="tsallis-inf") as bandit:
 

@@ -37,11 +37,28 @@ def survive_forks(bandit: Forkable) -> None:
 
 
 def _before() -> None:
-    _guard.acquire()
-    _held.extend(_alive)
+    """Take all locks. Only one of them is ever waited for, by a thread that holds none of the others.
+
+    Whoever has locked a bandit may be about to lock another one, or to make one: he must be able to.
+    """
+    wanted: Any = _guard
+    while wanted is not None:
+        with wanted:
+            wanted = _first_that_is_locked()
     for bandit in _held:
-        bandit._lock.acquire()
         bandit._forks += 1
+
+
+def _first_that_is_locked() -> Any:
+    """Take all locks, or none of them, without waiting; the one that another thread has, if there is one."""
+    if not _guard.acquire(blocking=False):
+        return _guard
+    for bandit in list(_alive):
+        if not bandit._lock.acquire(blocking=False):
+            _release()
+            return bandit._lock
+        _held.append(bandit)
+    return None
 
 
 def _release() -> None:

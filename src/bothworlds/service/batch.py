@@ -25,7 +25,7 @@ from bothworlds.service.messages import (
     Request,
     Withdraw,
 )
-from bothworlds.service.replica import Experiment, Replica, SegmentBandit
+from bothworlds.service.replica import YOUNG, Experiment, Replica, SegmentBandit
 from bothworlds.service.settings import altered_settings, name_of
 from bothworlds.service.store.base import (
     DEFAULT,
@@ -119,6 +119,8 @@ class Batch:
             identity = ids.of_unit(bandit.secret, str(request.unit))
         pending = PendingDecision(identity, bandit, unit, replica, self)
         if pending.first:
+            if not self._is_stored(request, identity):
+                replica.require_room(len(self.drawn))
             learner = replica.awake(bandit)
             uniforms = np.empty(learner.draws)
             fill_with_key(bandit.secret, identity, uniforms)
@@ -139,10 +141,22 @@ class Batch:
             )
         return pending
 
+    def _is_stored(self, request: Decide, identity: bytes) -> bool:
+        """Was the decision made before, as far as it matters? An id that may have been deleted is refused."""
+        replica = self.replica
+        old = request.id is not None and ids.is_older(identity, self.now - YOUNG)
+        if not (old or replica.is_full(len(self.drawn))):
+            return False
+        stored = bool(replica.store.decisions(replica.id, [identity]))
+        if old and not stored:
+            replica.require_kept(identity)
+        return stored
+
     def _find(self, text: str) -> DecisionRow:
         identity = ids.bytes_of(text)
         row = self.replica.open.get(identity) or self.known.get(identity)
         if row is None:
+            self.replica.require_kept(identity)
             raise problems.UnknownDecision(f"no decision has the id {text}", id=text)
         return row
 
@@ -199,9 +213,10 @@ class Batch:
     def _entries(self, head: int) -> list[EntryRow]:
         """What is new, as entries of the log, and as reports that wait or are late."""
         replica = self.replica
-        wanted = {closing.row.id for closing in self.closings}
-        self.closed = replica.store.closings(replica.id, wanted)
-        self.reported = replica.store.reports(replica.id, wanted)
+        wanted = {closing.row.id for closing in self.closings if not replica.surely_open(closing.row, head)}
+        if wanted:
+            self.closed = replica.store.closings(replica.id, wanted)
+            self.reported = replica.store.reports(replica.id, wanted)
         entries: list[EntryRow] = []
         for closing in self.closings:
             entry = closing.entry(head + len(entries) + 1)
@@ -267,7 +282,8 @@ class PendingClosing(Pending):
         if closing is not None or report is not None:
             self.answer = self._again(text, closing, report)
             return None
-        if self.kept is not None and bandit.experiment.settings.learn_at == "deadline":
+        at_deadline = bandit.experiment.settings.learn_at == "deadline" and row.due is not None
+        if self.kept is not None and at_deadline:
             batch.reports[row.id] = batch.reported[row.id] = ReportRow(row.id, self.kept, batch.now, False)
             self.answer = Outcome(text, learned=False, reason="waiting")
             return None

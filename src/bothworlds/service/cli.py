@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,6 +62,16 @@ def _busy(text: str) -> Iterator[None]:
             yield
     else:
         yield
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Say on a terminal how far something is."""
+    if err.is_terminal:
+        with err.status("…") as status:
+            yield status.update
+    else:
+        yield lambda text: None
 
 
 def _when(at: float | None) -> str:
@@ -190,11 +200,15 @@ def revoke_key(
 @app.command()
 def verify(database: Database = None, config: ConfigFile = None) -> None:
     """Compute every decision again, from the log alone, and compare to the bit; check the audit chain."""
+    if not _verified(_url(config, database)):
+        raise typer.Exit(1)
+
+
+def _verified(url: str) -> bool:
     from bothworlds.service.registry import Registry
     from bothworlds.service.store import open_store
     from bothworlds.service.verify import verify as check
 
-    url = _url(config, database)
     registry, good = Registry(url), True
     for number, project in registry.projects().items():
         store = open_store(url)
@@ -202,7 +216,8 @@ def verify(database: Database = None, config: ConfigFile = None) -> None:
             verdict, broken = check(store, project), registry.broken_audit(number)
         store.close()
         found = f"{counted(verdict.decisions, 'decision')}, {counted(verdict.entries, 'log entry')}"
-        _say(f"{project}: {found}, {counted(verdict.snapshots, 'snapshot')} recomputed")
+        since = f", from position {verdict.start} on" if verdict.start else ""
+        _say(f"{project}: {found}, {counted(verdict.snapshots, 'snapshot')} recomputed{since}")
         for difference in verdict.differences:
             _say(f"  differs: {difference}")
         if broken is not None:
@@ -210,7 +225,25 @@ def verify(database: Database = None, config: ConfigFile = None) -> None:
         good = good and verdict.ok and broken is None
     registry.close()
     _say("All is as it was." if good else "Something is not as it was.")
-    if not good:
+    return good
+
+
+@app.command()
+def move(
+    to: Annotated[str, typer.Option(help="An empty database: sqlite:///FILE or postgresql://…")],
+    database: Database = None,
+    config: ConfigFile = None,
+) -> None:
+    """Copy everything into an empty database, compare to the bit, verify the copy. Stop the service first."""
+    from bothworlds.service.moving import move as copy
+
+    url = _url(config, database)
+    with _progress() as tell:
+        moved = copy(url, to, tell=tell)
+    rows = ", ".join(f"{n} of {name}" for name, n in moved.rows.items() if n)
+    _say(f"{_without_password(to)} has what {_without_password(url)} has: {rows}")
+    _say(f"SHA-256 of both: {moved.sha256}")
+    if not _verified(to):
         raise typer.Exit(1)
 
 
@@ -288,17 +321,41 @@ def export(
 
     url = _url(config, database)
     registry, store = Registry(url), open_store(url)
-    replica = Replica(store, project, max_open=1)
+    replica = Replica(store, project, remembered=1)
     names = list(replica.settings()) if experiment is None else [replica.named(experiment).name]
     for name in names:
         found = replica.named(name)
         subject = exports.Subject.of(name, found.settings, found.blank.labels)
-        where = folder / "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
+        where = folder / exports.folder_name(name)
         with _busy(f"exporting {name} …"):
             rows, files = exports.export(registry, replica.id, subject, where)
         _say(f"{name}: {counted(rows, 'decision')} in {counted(len(files), 'file')} of {where}")
     store.close()
     registry.close()
+
+
+@app.command()
+def retain(
+    days: Annotated[float, typer.Option(help="How many days decisions are kept; at least 1.")],
+    folder: Annotated[Path, typer.Option("--export", help="Where decisions go before they are deleted.")],
+    project: Project = "default",
+    database: Database = None,
+    config: ConfigFile = None,
+) -> None:
+    """Export old decisions as Parquet, then delete them; a service does it by itself (storage.retention)."""
+    from bothworlds.service.retention import export_and_retain
+
+    url = _url(config, database)
+    with _progress() as tell:
+        gone = export_and_retain(url, project, days=days, folder=folder, tell=tell)
+    if gone is None:
+        raise InvalidArgumentError(
+            "--database", url, "one that nobody else shortens", got="one that is being shortened", fix="wait"
+        )
+    _say(
+        f"{project}: {counted(gone.decisions, 'decision')} and {counted(gone.entries, 'log entry')} deleted; "
+        f"kept from {_when(gone.before)} on, the log from position {gone.start + 1} on"
+    )
 
 
 @app.command()

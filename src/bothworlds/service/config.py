@@ -6,7 +6,7 @@ import ipaddress
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
@@ -49,6 +49,12 @@ class Storage(Section, frozen=True):
     """Seconds after which the outcomes of other processes, and revoked keys, are seen."""
     exports: str = "exports"
     """The folder of exports."""
+    retention: Annotated[float, msgspec.Meta(ge=0)] = 400.0
+    """Days that decisions are kept, at least 1; then they are exported, and deleted. 0: for ever."""
+
+    def __post_init__(self) -> None:
+        if 0.0 < self.retention < 1.0:
+            raise ValueError("storage.retention must be 0 or at least 1 day")
 
 
 class Limits(Section, frozen=True):
@@ -66,6 +72,8 @@ class Limits(Section, frozen=True):
     max_arms: int = 1000
     max_keys: int = 1000
     """In a project, those that were revoked included."""
+    max_open: int = 10_000_000
+    """Decisions of a project whose outcome is out; then no more are made until some are closed."""
     max_batch: int = 500
     """Decisions or outcomes in one request."""
     max_streams: int = 100

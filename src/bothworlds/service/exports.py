@@ -116,6 +116,14 @@ def export(
     return rows, files
 
 
+def folder_name(name: str) -> str:
+    """What a folder is called after an experiment or a project; no two of them share one."""
+    plain = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
+    if plain == name and plain.strip("."):
+        return plain
+    return f"{plain.lstrip('.')}-{ids.of_unit(b'folder', name).hex()[:8]}"
+
+
 def _by_day(batch: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     begin = 0
     for i in range(1, len(batch) + 1):

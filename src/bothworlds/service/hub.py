@@ -55,8 +55,10 @@ class Limits(NamedTuple):
     """Seconds that the oldest of them may have waited when another comes."""
     max_batch: int = 1000
     """Requests in one transaction."""
-    max_open: int = 100_000
+    remembered: int = 100_000
     """Open decisions in memory; others are read when they are needed."""
+    max_open: int | None = None
+    """Open decisions of the project; no more are made until some are closed. None: they are not counted."""
     snapshot_every: int = 5000
     """Entries of the log between snapshots."""
     refresh: float = 0.1
@@ -113,8 +115,13 @@ class Hub:
         self._clock = clock
         try:
             self._replica = Replica(
-                store, project, max_open=self.limits.max_open, snapshot_every=self.limits.snapshot_every
+                store,
+                project,
+                remembered=self.limits.remembered,
+                max_open=self.limits.max_open,
+                snapshot_every=self.limits.snapshot_every,
             )
+            self._replica.count_open(clock())
         except BaseException:
             store.close()
             raise
@@ -244,7 +251,7 @@ class Hub:
             jobs, ended = self._collect()
             if jobs:
                 self._work(jobs)
-            self._keep_house(ended)
+            self._keep_house(ended, idle=not jobs)
         with contextlib.suppress(problems.Problem):
             self._replica.store.close()
 
@@ -288,13 +295,15 @@ class Hub:
                 job.future.set_result(answers[begin:end])
             begin = end
 
-    def _keep_house(self, ended: bool) -> None:
+    def _keep_house(self, ended: bool, *, idle: bool) -> None:
         """Between batches: what others wrote, deadlines, snapshots."""
 
         def keep() -> None:
             replica = self._replica
-            replica.catch_up()
+            if idle or ended:  # else the next batch does
+                replica.catch_up()
             self._sweeper.sweep_if_due()
+            replica.count_open(self._clock())
             overdue = replica.position - replica.kept >= 2 * self.limits.snapshot_every
             replica.snapshot(now=ended or overdue)
 

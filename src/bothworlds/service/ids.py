@@ -34,6 +34,19 @@ def bytes_of(text: Any, name: str = "id") -> bytes:
     return identity
 
 
+def time_of(identity: bytes) -> float | None:
+    """When an id was made, in seconds since 1970; None unless it is a UUID of version 7, which says so."""
+    if identity[6] >> 4 != 7 or identity[8] >> 6 != 2:
+        return None
+    return int.from_bytes(identity[:6], "big") / 1000.0
+
+
+def is_older(identity: bytes, than: float) -> bool:
+    """Does an id say that it was made before this time?"""
+    at = time_of(identity)
+    return at is not None and at < than
+
+
 def of_unit(secret: bytes, unit: str) -> bytes:
     """What stands for a unit: nobody without the secret can tell which."""
     return blake2b(unit.encode("utf-8", "surrogatepass"), key=secret, digest_size=SIZE).digest()

@@ -17,6 +17,7 @@
     ├── OutcomeExists            409   (a RepeatedPullError, too) another value was reported before
     ├── ExperimentArchived       409   no more decisions are made
     ├── LimitReached             409   there are as many as there may be
+    ├── DecisionGone             410   (an UnknownPullError, too) the id is older than what is kept
     ├── PreconditionFailed       412   it has changed since it was read
     ├── TooLarge                 413
     ├── WrongMediaType           415
@@ -168,6 +169,13 @@ class UnknownDecision(Problem, UnknownPullError):
 
     slug = "unknown-decision"
     status = 404
+
+
+class DecisionGone(Problem, UnknownPullError):
+    """The id is of a time of which decisions are no longer kept."""
+
+    slug = "decision-gone"
+    status = 410
 
 
 class ExperimentExists(Problem):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import warnings
 from collections import OrderedDict
@@ -18,10 +19,13 @@ from bothworlds.bandit.learner import Learner, engine
 from bothworlds.bandit.pull import label_of
 from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.service import ids, problems
+from bothworlds.service.counting import OpenDecisions
 from bothworlds.service.messages import Decision
 from bothworlds.service.settings import POOL, Settings, name_of
 from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, Store
 
+DAY = 86_400.0
+YOUNG = 3600.0  # seconds for which decisions are kept in any case
 CHUNK = 1000  # entries that are read at once: as many as caches hold
 
 
@@ -33,6 +37,8 @@ class Experiment:
     name: str
     settings: Settings
     secret: bytes
+    created: float
+    """Seconds since 1970."""
     blank: Learner
     """One that has learned nothing, with the arms of now."""
     version: int = 0
@@ -68,8 +74,10 @@ class Replica:
         Where the log is.
     project:
         The name of the project; made if there is none.
-    max_open:
+    remembered:
         So many open decisions are kept in memory; others are read when they are needed.
+    max_open:
+        So many decisions may be open; None: they are not counted.
     snapshot_every:
         States are kept where the position is a multiple of this: all processes keep them at the same places,
         and so find out whether they differ.
@@ -80,7 +88,15 @@ class Replica:
     learner is made of that when it is first needed.
     """
 
-    def __init__(self, store: Store, project: str, *, max_open: int, snapshot_every: int = 5000) -> None:
+    def __init__(
+        self,
+        store: Store,
+        project: str,
+        *,
+        remembered: int,
+        max_open: int | None = None,
+        snapshot_every: int = 5000,
+    ) -> None:
         self.store = store
         row = store.project(name_of("project", project))
         self.project, self.id, self.secret, self.swept = row.name, row.id, row.secret, row.swept
@@ -93,6 +109,8 @@ class Replica:
         self.divergences = 0
         """How often a state was not that which another process had kept."""
         self._max_open = max_open
+        self._counted = None if max_open is None else OpenDecisions(store, row)
+        self._remembered = remembered
         self._snapshot_every = snapshot_every
         self._by_id: dict[int, Experiment] = {}
         self._touched: set[SegmentBandit] = set()  # since states were last dumped
@@ -105,6 +123,7 @@ class Replica:
             self._change(entry)
         store.changed()
         self.catch_up(certainly=True)
+        self._alone = True  # has nobody else added anything since?
 
     # --- the log --------------------------------------------------------------------------------------
 
@@ -113,6 +132,7 @@ class Replica:
         if not (self.store.changed() or self.doubted or certainly):
             return
         while told := self.store.tail(self.id, self.position, CHUNK):
+            self._alone = False
             columns = tuple(zip(*told, strict=True))
             changes = self.store.changes(self.id, self.position, told[-1][0]) if None in columns[1] else []
             self._apply(columns, changes, behind=len(told) == CHUNK)
@@ -187,6 +207,8 @@ class Replica:
     def _change(self, entry: EntryRow) -> None:
         """Let arms change in all segments; what was refused at its place in the log changes nothing."""
         experiment = self._by_id[entry.experiment]
+        if self._counted is not None:
+            self._counted.changed(entry.pos)
         if entry.kind == SETTINGS:
             self._alter(experiment, entry)
             return
@@ -218,7 +240,8 @@ class Replica:
         return bandit.learner
 
     def _restored(self, bandit: SegmentBandit, *, certainly: bool = False) -> Learner:
-        learner, at = bandit.experiment.settings.learner(), 0
+        learner: Learner | None = None
+        at = 0
         incomplete = certainly  # is the state older than what this bandit was told?
         for snapshot in self.store.snapshots(bandit.id):
             if snapshot.pos > self.position:  # by a process that is ahead
@@ -233,6 +256,8 @@ class Replica:
                     RuntimeWarning,
                     stacklevel=1,
                 )
+        if learner is None:
+            learner, at = self._first(bandit)
         changes = iter([change for change in bandit.experiment.changes if change[0] > at])
         upcoming = next(changes, None)
         while incomplete and (told := self.store.tail(self.id, at, CHUNK, bandit=bandit.id)):
@@ -250,6 +275,17 @@ class Replica:
             learner.change(*upcoming[1:])
             upcoming = next(changes, None)
         return learner
+
+    def _first(self, bandit: SegmentBandit) -> tuple[Learner, int]:
+        """A bandit where the log begins, and where that is."""
+        base = self.store.base(bandit.id)
+        if base is None:
+            return bandit.experiment.settings.learner(), 0
+        if sha256(base.state).digest() != base.sha256:
+            raise StateError(
+                f"the state of bandit {bandit.id}, with which the log begins, is damaged: restore a backup"
+            )
+        return Learner.load(base.state), base.pos
 
     def write(self, *, log: bool) -> AbstractContextManager[int]:
         """A transaction of the store, unless its log is shorter than what was learned of it."""
@@ -302,7 +338,7 @@ class Replica:
         for row in self.store.experiments(self.id):
             if row.id not in self._by_id:
                 settings = msgspec.json.decode(row.settings, type=Settings)
-                made = Experiment(row.id, row.name, settings, row.secret, settings.learner())
+                made = Experiment(row.id, row.name, settings, row.secret, row.created, settings.learner())
                 self._by_id[row.id] = self.experiments[row.name] = made
 
     def _find_bandits(self) -> None:
@@ -383,8 +419,55 @@ class Replica:
     def remember(self, row: DecisionRow) -> None:
         """Keep an open decision in memory."""
         self.open[row.id] = row
-        if len(self.open) > self._max_open:
+        if self._counted is not None:
+            self._counted.made(row.made)
+        if len(self.open) > self._remembered:
             self.open.popitem(last=False)
+
+    def surely_open(self, row: DecisionRow, head: int) -> bool:
+        """Is a decision open, without a question to the store, when the log ends at ``head``?
+
+        It is, if it is in memory, and nobody else has ever added anything; without a deadline, no report
+        waits.
+        """
+        return self._alone and head == self.position and row.due is None and row.id in self.open
+
+    def count_open(self, now: float) -> None:
+        """Count open decisions, now and then, if there is a limit."""
+        if self._counted is not None:
+            self._counted.look_if_due(now, self.position)
+
+    @property
+    def n_open(self) -> int:
+        """Open decisions of the project; of those in memory where there is no limit."""
+        return len(self.open) if self._counted is None else self._counted.at(self.position)
+
+    def is_full(self, more: int) -> bool:
+        """Are there, with so many more, as many open decisions as there may be?"""
+        return self._max_open is not None and self.n_open + more >= self._max_open
+
+    def require_room(self, more: int) -> None:
+        """Refuse a decision after so many others, if there are as many open ones as there may be."""
+        if self.is_full(more):
+            raise problems.LimitReached(
+                f"{self._max_open} decisions of {self.project!r} are open, which is the limit: report or "
+                "withdraw them, let experiments wait for a limited time only, or raise limits.max_open",
+                limit=self._max_open,
+            )
+
+    def require_kept(self, identity: bytes) -> None:
+        """Refuse an id that nothing is known of, if it is so old that its decision may have been deleted.
+
+        One that seems to be older than the first experiment is none that says its time.
+        """
+        at = ids.time_of(identity)
+        first = min((one.created for one in self.experiments.values()), default=math.inf)
+        if at is not None and first - DAY <= at < self.store.project(self.project).retained:
+            text = ids.text_of(identity)
+            raise problems.DecisionGone(
+                f"the id {text} is older than what is kept: use a fresh one (was the clock right?)",
+                id=text,
+            )
 
     def decision(self, row: DecisionRow, *, repeated: bool) -> Decision:
         """A decision as it is answered."""

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from dataclasses import dataclass, field
-from hashlib import blake2b, sha256
-from typing import Any
+from hashlib import sha256
 
-import msgspec
-import numpy as np
-
-from bothworlds.bandit.keys import fill_with_key
 from bothworlds.bandit.learner import Learner, engine
-from bothworlds.bandit.pull import label_of
-from bothworlds.errors import InvalidArgumentError
+from bothworlds.errors import StateError
 from bothworlds.service import ids
-from bothworlds.service.settings import Settings
-from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, ExperimentRow, Store
+from bothworlds.service.replay import Replay
+from bothworlds.service.store.base import DecisionRow, Store
 
 CHUNK = 20_000
 CLOSE = 1e-9  # how near probabilities of another engine must be
@@ -28,11 +21,13 @@ SHOWN = 20  # differences that are told in full
 class Verdict:
     """What was recomputed, and what differs."""
 
+    start: int = 0
+    """Where the log begins: what was before is no longer kept."""
     decisions: int = 0
     entries: int = 0
     snapshots: int = 0
     foreign: int = 0
-    """Decisions of another engine, of which the probability must be near, not the same."""
+    """Decisions of another engine, or after one, of which the probability must be near, not the same."""
     n_differences: int = 0
     differences: list[str] = field(default_factory=list)
     """The first of them, in words."""
@@ -49,40 +44,6 @@ class Verdict:
             self.differences.append(text)
 
 
-class _Replay:
-    """All bandits of a project, as of one position, from the log alone. Written apart from the hub."""
-
-    def __init__(self, experiments: list[ExperimentRow], bandits: list[BanditRow]) -> None:
-        self.settings = {row.id: msgspec.json.decode(row.settings, type=Settings) for row in experiments}
-        self.secrets = {row.id: row.secret for row in experiments}
-        self.bandits = {row.id: row for row in bandits}
-        self.learners = {row.id: self.settings[row.experiment].learner() for row in bandits}
-
-    def apply(self, entry: EntryRow) -> None:
-        if entry.bandit is not None:
-            if entry.kept is not None:
-                self.learners[entry.bandit].learn([entry.ticket], [entry.kept])  # type: ignore[list-item]
-            return
-        if entry.kind == SETTINGS:
-            return  # none that a learner reads
-        arm = label_of(json.loads(entry.body or "null"))
-        for row in self.bandits.values():
-            if row.experiment == entry.experiment:
-                try:
-                    self.learners[row.id].change(entry.kind, arm)
-                except InvalidArgumentError:
-                    continue  # refused then, refused now
-
-    def decide(self, row: DecisionRow) -> Any:
-        bandit = self.bandits[row.bandit]
-        key = self.secrets[bandit.experiment]
-        secret = blake2b(bandit.segment.encode(), key=key, digest_size=16).digest()
-        learner = self.learners[row.bandit]
-        uniforms = np.empty(learner.draws)
-        fill_with_key(secret, row.id, uniforms)
-        return learner.decide(uniforms, awake=Learner.awake_at(row.ticket))
-
-
 def verify(store: Store, project: str = "default") -> Verdict:
     """Compute everything in a project again, from the log alone, and compare.
 
@@ -94,10 +55,11 @@ def verify(store: Store, project: str = "default") -> Verdict:
         The name of the project.
 
     Notes
-    -----
-    Arms, probabilities and tickets must be the same to the bit where the engine is this one, probabilities
-    within 1e−9 where it is another. Positions must be dense. Snapshots must have the bytes of the states that
-    are recomputed.
+    ----- Arms, probabilities and tickets must be the same to the bit where the engine is this one;
+    probabilities within 1e−9 where it is another, and from there on, as this engine went on from a state of
+    that one. Positions must be dense. Snapshots must have the bytes of the states that are recomputed.
+    Where the beginning of the log is no longer kept (:func:`bothworlds.service.retention.retain`),
+    everything is computed from the states that stand in its place.
 
     Examples
     --------
@@ -113,51 +75,66 @@ def verify(store: Store, project: str = "default") -> Verdict:
     """
     row = store.project(project)
     engines, here = store.engines(), engine()
-    bandits = store.bandits(row.id, 0)
-    replay = _Replay(store.experiments(row.id), bandits)
-    verdict = Verdict()
+    verdict = Verdict(start=row.start)
+    try:
+        replay = Replay.of(store, row)
+    except StateError as error:
+        verdict.differ(str(error))
+        return verdict
+    ours = all(engines.get(number) == here for number in replay.engines)
     snapshots = sorted(
-        (snapshot for bandit in bandits for snapshot in store.snapshots(bandit.id)), key=lambda one: one.pos
+        (
+            snapshot
+            for number in replay.learners
+            for snapshot in store.snapshots(number)
+            if snapshot.pos >= row.start
+        ),
+        key=lambda one: one.pos,
     )
     decisions = store.scan_decisions(row.id)
     decision = next(decisions, None)
-    position, kept = 0, iter(snapshots)
+    kept = iter(snapshots)
     snapshot = next(kept, None)
 
     def check_here() -> None:
         """Decisions and snapshots at this position."""
-        nonlocal decision, snapshot
-        while decision is not None and decision.seen <= position:
-            _check_decision(replay, decision, engines.get(decision.engine) == here, verdict)
+        nonlocal decision, snapshot, ours
+        while decision is not None and decision.seen <= replay.position:
+            if decision.seen < row.start and decision.made < row.retained:
+                decision = next(decisions, None)  # to be deleted
+                continue
+            ours = ours and engines.get(decision.engine) == here
+            _check_decision(replay, decision, ours, verdict)
             decision = next(decisions, None)
-        while snapshot is not None and snapshot.pos <= position:
+        while snapshot is not None and snapshot.pos <= replay.position:
             verdict.snapshots += 1
             where = f"the snapshot of bandit {snapshot.bandit} at {snapshot.pos}"
             if sha256(snapshot.state).digest() != snapshot.sha256:
                 verdict.differ(f"{where} is damaged")
             elif (
-                engines.get(snapshot.engine) == here
+                ours
+                and engines.get(snapshot.engine) == here
                 and replay.learners[snapshot.bandit].dump() != snapshot.state
             ):
                 verdict.differ(f"{where} is another state")
             snapshot = next(kept, None)
 
     check_here()
-    while entries := store.entries(row.id, position, CHUNK):
+    while entries := store.entries(row.id, replay.position, CHUNK):
         for entry in entries:
-            if entry.pos != position + 1:
-                verdict.differ(f"the log has a gap between {position} and {entry.pos}")
-            replay.apply(entry)
-            position = entry.pos
+            if entry.pos != replay.position + 1:
+                verdict.differ(f"the log has a gap between {replay.position} and {entry.pos}")
+            replay.apply([entry])
             verdict.entries += 1
             check_here()
     while decision is not None:
-        verdict.differ(f"{ids.text_of(decision.id)} has seen {decision.seen}, the log ends at {position}")
+        seen, end = decision.seen, replay.position
+        verdict.differ(f"{ids.text_of(decision.id)} has seen {seen}, the log ends at {end}")
         decision = next(decisions, None)
     return verdict
 
 
-def _check_decision(replay: _Replay, row: DecisionRow, ours: bool, verdict: Verdict) -> None:
+def _check_decision(replay: Replay, row: DecisionRow, ours: bool, verdict: Verdict) -> None:
     verdict.decisions += 1
     draw = replay.decide(row)
     if ours:

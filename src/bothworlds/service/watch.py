@@ -201,6 +201,8 @@ class Watch:
                     if row.kind == "restart":
                         self._restart(db, row)
                     continue
+                if row.made is None:  # its decision is no longer kept
+                    continue
                 view = self._view(row.bandit)
                 view.closed[row.kind] = view.closed.get(row.kind, 0) + 1
                 view.position, view.last = row.pos, row.at

@@ -147,6 +147,7 @@ def found_in(replica: Replica, text: str) -> schemas.FoundDecision:
     identity = ids.bytes_of(text)
     row = replica.open.get(identity) or replica.store.decisions(replica.id, [identity]).get(identity)
     if row is None:
+        replica.require_kept(identity)
         raise problems.UnknownDecision(f"no decision has the id {text}", id=text)
     experiment = replica.bandit_of(row).experiment
     entry = replica.store.closings(replica.id, [identity]).get(identity)

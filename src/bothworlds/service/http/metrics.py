@@ -54,7 +54,7 @@ class ProjectMetrics:
         self.outcomes = Counter("outcomes", "Outcomes that were answered.", ["reason"], **kept)
         self._queue_depth = Gauge("queue_depth", "Requests that wait.", **kept)
         self._position = Gauge("log_position", "Entries that were learned.", **kept)
-        self._open = Gauge("open_decisions", "Open decisions in memory.", **kept)
+        self._open = Gauge("open_decisions", "Open decisions.", **kept)
         self._frozen = Gauge("frozen_bandits", "Bandits that learn no more.", **kept)
         self._divergences = Gauge("divergences", "States that others have kept otherwise.", **kept)
 
@@ -62,7 +62,7 @@ class ProjectMetrics:
         """All of it."""
         self._queue_depth.set(hub.waiting)
         self._position.set(hub.position)
-        self._open.set(len(hub.replica.open))
+        self._open.set(hub.replica.n_open)
         self._divergences.set(hub.divergences)
         bandits = list(hub.replica.bandits.values())
         self._frozen.set(sum(one.learner is not None and one.learner.frozen for one in bandits))

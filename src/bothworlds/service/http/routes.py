@@ -19,6 +19,7 @@ from bothworlds.service.http import (
 )
 from bothworlds.service.http.endpoints import Answer, Call, Endpoint, Query
 from bothworlds.service.problems import (
+    DecisionGone,
     ExperimentArchived,
     ExperimentExists,
     IdReused,
@@ -56,7 +57,7 @@ ENDPOINTS = (
         handler=decisions.decide,
         body=schemas.NewDecision,
         answers={201: schemas.Decision, 200: schemas.Decision},
-        refusals=(UnknownExperiment, IdReused, ExperimentArchived),
+        refusals=(UnknownExperiment, IdReused, ExperimentArchived, DecisionGone, LimitReached),
     ),
     Endpoint(
         method="PUT",
@@ -65,7 +66,7 @@ ENDPOINTS = (
         handler=decisions.report,
         body=schemas.NewOutcome,
         answers={200: schemas.Outcome},
-        refusals=(UnknownDecision, OutcomeExists),
+        refusals=(UnknownDecision, DecisionGone, OutcomeExists),
     ),
     Endpoint(
         method="POST",
@@ -95,7 +96,7 @@ ENDPOINTS = (
         right="decide",
         handler=decisions.find,
         answers={200: schemas.FoundDecision},
-        refusals=(UnknownDecision,),
+        refusals=(UnknownDecision, DecisionGone),
     ),
     Endpoint(
         method="DELETE",
@@ -103,7 +104,7 @@ ENDPOINTS = (
         right="decide",
         handler=decisions.withdraw,
         answers={200: schemas.Outcome},
-        refusals=(UnknownDecision, OutcomeExists),
+        refusals=(UnknownDecision, DecisionGone, OutcomeExists),
     ),
     Endpoint(
         method="POST",

@@ -20,11 +20,13 @@ from bothworlds.service.logs import logger
 from bothworlds.service.messages import Read, Request
 from bothworlds.service.registry import Registry, is_postgresql, path_of
 from bothworlds.service.replica import Replica
+from bothworlds.service.retention import export_and_retain
 from bothworlds.service.store import open_store
 from bothworlds.service.watch import Watch
 
 T = TypeVar("T")
 HOUSEKEEPING = 1.0  # seconds
+RETENTION = 3600.0
 EX_SOFTWARE = 70  # what a process ends with that must not go on
 
 
@@ -54,7 +56,8 @@ class Service:
         """Read the logs of all projects that have keys, and begin to keep house."""
         for name in sorted({key.project_name for key in self.registry.known_keys()}):
             await self.hub(name)
-        self._tasks = [asyncio.create_task(self._keep_house()), asyncio.create_task(self._keep_watch())]
+        tasks = self._keep_house(), self._keep_watch(), self._keep_short()
+        self._tasks = [asyncio.create_task(task) for task in tasks]
 
     async def stop(self) -> None:
         """Answer what waits, keep snapshots, close everything."""
@@ -80,7 +83,10 @@ class Service:
     def _open(self, project: str) -> Hub:
         storage, limits = self.config.storage, self.config.limits
         limited = Limits(
-            max_queue=limits.max_queue, snapshot_every=storage.snapshot_every, refresh=storage.refresh
+            max_queue=limits.max_queue,
+            max_open=limits.max_open,
+            snapshot_every=storage.snapshot_every,
+            refresh=storage.refresh,
         )
         hub = Hub(open_store(storage.url, fill=True), project, limits=limited)
         hub.on_batch = self.metrics.batch
@@ -146,6 +152,26 @@ class Service:
                     logger.warning("watch failed", extra={"project": project, "error": problem.detail})
                 except Exception as error:  # whatever is shown must not stop what is decided
                     logger.error("watch failed", extra={"project": project}, exc_info=error)
+
+    async def _keep_short(self) -> None:
+        """Once an hour, export and delete what is older than it is to be kept."""
+        storage = self.config.storage
+        while storage.retention:
+            for project in list(self._hubs):
+                try:
+                    gone = await asyncio.to_thread(
+                        export_and_retain,
+                        storage.url,
+                        project,
+                        days=storage.retention,
+                        folder=Path(storage.exports) / "retained",
+                    )
+                except Exception as error:  # nothing is deleted that was not exported
+                    logger.error("retention failed", extra={"project": project}, exc_info=error)
+                    continue
+                if gone is not None and gone.decisions:
+                    logger.info("retained", extra={"project": project, **gone._asdict()})
+            await asyncio.sleep(RETENTION)
 
     def _look_at_disk(self) -> None:
         url = self.config.storage.url

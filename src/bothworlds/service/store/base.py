@@ -26,6 +26,10 @@ class ProjectRow(NamedTuple):
     """All that was learned up to this position is in snapshots."""
     swept: float
     """Decisions that were due before this time are closed."""
+    start: int
+    """Up to this position the log is not kept, but for changes of arms and settings: it begins with bases."""
+    retained: float
+    """Decisions that were made before this time are no longer kept."""
 
 
 class ExperimentRow(NamedTuple):
@@ -166,6 +170,12 @@ class Store(Protocol):
     def snapshots(self, bandit: int) -> list[SnapshotRow]:
         """The snapshots of a bandit, the latest first."""
 
+    def base(self, bandit: int) -> SnapshotRow | None:
+        """The state of a bandit where the log begins; None: it had been told nothing there."""
+
+    def count_decisions(self, project: int, begin: float, end: float) -> int:
+        """How many decisions were made after ``begin`` and not after ``end``."""
+
     # --- inside write ---------------------------------------------------------------------------------
 
     def insert_decisions(self, project: int, rows: Sequence[DecisionRow]) -> set[bytes]:
@@ -184,6 +194,35 @@ class Store(Protocol):
 
         Returns the bandits of which another process has kept another state of this engine at this position.
         """
+
+    # --- what is no longer kept -----------------------------------------------------------------------
+
+    def may_retain(self, project: int) -> bool:
+        """May this store delete what is old, until it is closed, or does another one do it?"""
+
+    def oldest_waiting(self, project: int, swept: float) -> float | None:
+        """When the oldest open decision was made whose deadline is after ``swept``; None: there is none."""
+
+    def first_seen(self, project: int, begin: float) -> int | None:
+        """The first position that a decision made at ``begin`` or later had seen; None: there is none."""
+
+    def move_start(
+        self,
+        project: int,
+        *,
+        before: int,
+        start: int,
+        retained: float,
+        engine: int,
+        states: Mapping[int, bytes],
+    ) -> bool:
+        """Inside write: let the log begin with these states after ``start``, if it began after ``before``."""
+
+    def delete_decisions(self, project: int, before: float, limit: int) -> int:
+        """Delete decisions made before this time, and reports of them; how many decisions. Commits."""
+
+    def delete_entries(self, project: int, until: int, limit: int) -> int:
+        """Delete entries up to this position, but for changes of arms and settings; how many. Commits."""
 
     # --- the whole log --------------------------------------------------------------------------------
 

@@ -25,7 +25,9 @@ except ImportError as error:  # pragma: no cover - the tests have it
     raise ImportError("PostgreSQL needs psycopg: pip install 'bothworlds[postgres]'") from error
 
 OLDEST = 14  # the version of the server that first ends idle sessions
-LOG, SWEEP, SCHEMA = 0x62770001, 0x62770002, 0x62770003  # advisory locks; their second number is the project
+LOG, SWEEP, SCHEMA, RETAIN = range(
+    0x62770001, 0x62770005
+)  # advisory locks; the project is their second number
 IDLE = 5000  # milliseconds that a process may be silent in a transaction: then it has stopped, or is gone
 SESSION = 30_000  # milliseconds that it may be silent at all before it loses its locks
 BUSY = 10_000  # milliseconds to wait for others that write
@@ -136,6 +138,7 @@ class PostgresStore(Tables):
 
         def connect() -> psycopg.Connection[Any]:
             db = self._connect()
+            db.execute("SET idle_in_transaction_session_timeout = 0")  # migrations take what they take
             db.autocommit = False
             return db
 
@@ -193,6 +196,12 @@ class PostgresStore(Tables):
             if got:
                 self._sweeps.add(project)
         return project in self._sweeps
+
+    def may_retain(self, project: int) -> bool:
+        """May this store delete what is old? One store at a time may, until it is closed."""
+        self._all("SET idle_session_timeout = 0")  # it is silent while decisions are exported
+        ((got,),) = self._all("SELECT pg_try_advisory_lock(?, ?)", RETAIN, project)
+        return bool(got)
 
     def scan_decisions(self, project: int) -> Iterator[DecisionRow]:
         """All decisions, in the order of what they had seen; on a connection of its own."""

@@ -10,7 +10,7 @@ from bothworlds.errors import StateError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REVISIONS = ("0001", "0002")  # known here, so that opening a database of today imports no alembic
+REVISIONS = ("0001", "0002", "0003")  # known here, so that opening a database of today imports no alembic
 FOLDER = Path(__file__).parent / "migrations"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from bothworlds.errors import StateError
 from bothworlds.service import problems
@@ -18,6 +19,7 @@ from bothworlds.service.store.tables import DECISION, Tables
 
 BUSY = 5000  # milliseconds to wait for another process that writes
 ROWS = 500  # of one statement: SQLite takes 32,766 values
+STATEMENTS = 1024  # that are kept prepared: those that insert have a text for each number of rows
 FILLED = 8 << 20  # bytes of the write-ahead log made in advance
 SETTINGS = (
     "journal_mode = WAL",
@@ -42,6 +44,7 @@ class SQLiteStore(Tables):
 
     def __init__(self, path: str | PathLike[str], *, fill: bool = False) -> None:
         self.path = Path(path).absolute()
+        self._retains: TextIO | None = None
         with self._told():
             self._db = self._connect()
             try:
@@ -56,7 +59,9 @@ class SQLiteStore(Tables):
         self._version = -1
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(
+            self.path, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS
+        )
         db.execute(f"PRAGMA busy_timeout = {BUSY}")
         for setting in SETTINGS:
             db.execute(f"PRAGMA {setting}")
@@ -142,6 +147,16 @@ class SQLiteStore(Tables):
         """May this process close decisions whose wait is over? A second one that does finds nothing to do."""
         return True
 
+    def may_retain(self, project: int) -> bool:
+        """May this store delete what is old? One store at a time may, until it is closed."""
+        if self._retains is None:
+            self._retains = open(f"{self.path}-retention", "w")  # noqa: SIM115 - until the store is closed
+        try:
+            fcntl.flock(self._retains, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
     def scan_decisions(self, project: int) -> Iterator[DecisionRow]:
         """All decisions, in the order of what they had seen."""
         with self._told():
@@ -186,6 +201,8 @@ class SQLiteStore(Tables):
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
+        if self._retains is not None:
+            self._retains.close()
 
 
 def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageProblem:
@@ -197,4 +214,18 @@ def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.Stor
         return problems.StorageFailed(text)
     if code & 0xFF == sqlite3.SQLITE_FULL:
         return problems.StorageFull(text)
+    if code & 0xFF == sqlite3.SQLITE_CANTOPEN:
+        text = f"{text}: {_why_not_opened(Path(path))}"
     return problems.StorageUnavailable(text)
+
+
+def _why_not_opened(path: Path) -> str:
+    """What is wrong with the place of a file, and what to do."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}; make it (mkdir -p '{folder}'), or give another path"
+    if path.is_dir():
+        return "it is a folder; give the path of a file"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"this user may not write in {folder}; allow it (chmod u+wx), or give another path"
+    return f"look at the rights of the file, and at those of its neighbors in {folder}"

@@ -22,6 +22,9 @@ from bothworlds.service.store.base import (
 
 DECISION, ENTRY = ", ".join(DecisionRow._fields), ", ".join(EntryRow._fields)
 REPORT, SNAPSHOT = ", ".join(ReportRow._fields), ", ".join(SnapshotRow._fields)
+OPEN = (
+    "NOT EXISTS (SELECT 1 FROM entry WHERE entry.project = decision.project AND entry.decision = decision.id)"
+)
 
 
 class Tables(ABC):
@@ -53,7 +56,7 @@ class Tables(ABC):
 
     def project(self, name: str) -> ProjectRow:
         """The project of this name, made if there is none."""
-        query = "SELECT id, name, secret, snapshot, swept FROM project WHERE name = ?"
+        query = f"SELECT {', '.join(ProjectRow._fields)} FROM project WHERE name = ?"
         for row in self._all(query, name):
             return ProjectRow._make(row)
         insert = (
@@ -135,8 +138,7 @@ class Tables(ABC):
     def due(self, project: int, begin: float, end: float, limit: int) -> list[DecisionRow]:
         """Open decisions whose deadline is after ``begin`` and not after ``end``, the earliest first."""
         query = (
-            f"SELECT {DECISION} FROM decision WHERE project = ? AND due > ? AND due <= ? AND NOT EXISTS "
-            "(SELECT 1 FROM entry WHERE entry.project = decision.project AND entry.decision = decision.id) "
+            f"SELECT {DECISION} FROM decision WHERE project = ? AND due > ? AND due <= ? AND {OPEN} "
             "ORDER BY due, id LIMIT ?"
         )
         return [DecisionRow._make(row) for row in self._all(query, project, begin, end, limit)]
@@ -145,6 +147,75 @@ class Tables(ABC):
         """The snapshots of a bandit, the latest first."""
         rows = self._all(f"SELECT {SNAPSHOT} FROM snapshot WHERE bandit = ? ORDER BY pos DESC", bandit)
         return [SnapshotRow._make(row) for row in rows]
+
+    def base(self, bandit: int) -> SnapshotRow | None:
+        """The state of a bandit where the log begins; None: it had been told nothing there."""
+        rows = self._all(f"SELECT {SNAPSHOT} FROM base WHERE bandit = ?", bandit)
+        return SnapshotRow._make(rows[0]) if rows else None
+
+    def count_decisions(self, project: int, begin: float, end: float) -> int:
+        """How many decisions were made after ``begin`` and not after ``end``."""
+        query = "SELECT count(*) FROM decision WHERE project = ? AND made > ? AND made <= ?"
+        count: int = self._all(query, project, begin, end)[0][0]
+        return count
+
+    # --- what is no longer kept -----------------------------------------------------------------------
+
+    def oldest_waiting(self, project: int, swept: float) -> float | None:
+        """When the oldest of the open decisions was made whose deadline is after ``swept``."""
+        query = f"SELECT MIN(made) FROM decision WHERE project = ? AND due > ? AND {OPEN}"
+        oldest: float | None = self._all(query, project, swept)[0][0]
+        return oldest
+
+    def first_seen(self, project: int, begin: float) -> int | None:
+        """The first position that a decision made at ``begin`` or later had seen."""
+        query = "SELECT MIN(seen) FROM decision WHERE project = ? AND made >= ?"
+        first: int | None = self._all(query, project, begin)[0][0]
+        return first
+
+    def move_start(
+        self,
+        project: int,
+        *,
+        before: int,
+        start: int,
+        retained: float,
+        engine: int,
+        states: Mapping[int, bytes],
+    ) -> bool:
+        """Let the log begin with these states, after ``start``, if it began after ``before``."""
+        here = "id = ? AND start = ? AND retained <= ?"
+        query = f"UPDATE project SET start = ?, retained = ? WHERE {here} RETURNING id"
+        if not self._all(query, start, retained, project, before, retained):
+            return False
+        if states:
+            self._among("DELETE FROM base WHERE bandit", states)
+        rows = [
+            (bandit, start, engine, state, hashlib.sha256(state).digest()) for bandit, state in states.items()
+        ]
+        self._insert("base", SnapshotRow._fields, rows, "")
+        return True
+
+    def delete_decisions(self, project: int, before: float, limit: int) -> int:
+        """Delete decisions made before this time, and reports of them; how many decisions."""
+        query = "SELECT id FROM decision WHERE project = ? AND made < ? ORDER BY made LIMIT ?"
+        with self.write(project, log=False):
+            ids = [identity for (identity,) in self._all(query, project, before, limit)]
+            if ids:
+                self._among("DELETE FROM report WHERE project = ? AND decision", ids, project)
+                self._among("DELETE FROM decision WHERE project = ? AND id", ids, project)
+        return len(ids)
+
+    def delete_entries(self, project: int, until: int, limit: int) -> int:
+        """Delete entries up to this position, but for changes of arms and settings; how many."""
+        here = "project = ? AND bandit IS NOT NULL AND pos"
+        with self.write(project, log=False):
+            query = f"SELECT pos FROM entry WHERE {here} <= ? ORDER BY pos LIMIT ?"
+            found = self._all(query, project, until, limit)
+            if found:
+                first, last = found[0][0], found[-1][0]
+                self._all(f"DELETE FROM entry WHERE {here} >= ? AND pos <= ?", project, first, last)
+        return len(found)
 
     # --- writing --------------------------------------------------------------------------------------
 
