@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +19,24 @@ from bothworlds._value import Value
 from bothworlds.errors import BothworldsError, UnknownNameError
 
 
+def imports_of_type_checkers():
+    """Module and name of everything that the face shows to type checkers."""
+    tree = ast.parse(Path(bw.__file__).read_text(encoding="utf-8"))
+    hidden = [node for node in tree.body if isinstance(node, ast.If)]
+    nodes = [each for node in (tree, *hidden) for each in node.body if isinstance(each, ast.ImportFrom)]
+    return [(node.module, alias.name) for node in nodes for alias in node.names]
+
+
 def test_exported_names():
+    """What is there when it is asked for is what type checkers see, and no more."""
+    for module, name in imports_of_type_checkers():
+        if module == "bothworlds":
+            assert getattr(bw, name) is importlib.import_module(f"bothworlds.{name}")
+        else:
+            assert getattr(bw, name) is getattr(importlib.import_module(module), name)
+    assert sorted(name for _, name in imports_of_type_checkers()) == sorted(bw.__all__) == sorted(dir(bw))
+    for name in bw.__all__:
+        getattr(bw, name)
     public = {name for name, value in vars(bw).items() if not name.startswith("_")}
     left_behind = {name for name in public if isinstance(getattr(bw, name), ModuleType)} - set(bw.__all__)
     assert left_behind <= {
@@ -37,12 +56,46 @@ def test_exported_names():
         "variates",
         "warmup",
     }
-    assert public - left_behind | {"Study", "inference", "open", "theory"} == set(bw.__all__) - {
-        "__version__"
-    }
-    assert bw.Study.__name__ == "Study"  # imported when asked for, as are bw.inference and bw.theory
+    assert public - left_behind | {"Study", "open"} == set(bw.__all__) - {"__version__"}
     with pytest.raises(AttributeError, match="no attribute 'Studies'"):
         _ = bw.Studies
+
+
+WITHOUT_NUMPY = """
+import sys
+for name in "numpy numba scipy msgspec starlette sqlalchemy".split():
+    sys.modules[name] = None
+import bothworlds
+from bothworlds import client
+from bothworlds.client import Client
+print(*sorted(name for name in sys.modules if name.partition(".")[0] == "bothworlds"))
+assert bothworlds.errors.BothworldsError is bothworlds.BothworldsError
+assert client.Client is Client
+try:
+    bothworlds.Bandit
+except ModuleNotFoundError as error:
+    assert error.name == "numpy"
+else:
+    raise AssertionError("there is no NumPy")
+with Client("http://127.0.0.1:9", key="bw_a_b") as away:  # nobody listens there
+    decision = away.decide("button", fallback="blue")
+assert (decision.arm, decision.reason) == ("blue", "fallback")
+"""
+
+
+def test_the_client_needs_no_numpy():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT_NUMPY], check=True, capture_output=True, text=True
+    )
+    rooms = {name.split(".")[1] for name in done.stdout.split() if "." in name}
+    assert rooms == {"_uuid7", "_version", "_words", "client", "errors"}
+
+
+@pytest.mark.parametrize("name", ["solve", "environments", "rng"])
+def test_each_name_can_be_the_first(name):
+    """Whatever is asked for first is found, without cycles."""
+    code = f"import bothworlds as bw; bw.{name}; from bothworlds import {name}; assert bw.{name} is {name}"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True)
 
 
 def test_policies_by_name():

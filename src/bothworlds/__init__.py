@@ -9,71 +9,72 @@
 import importlib as _importlib
 import typing as _typing
 
-from bothworlds import environments, errors, policies
+from bothworlds import errors
 from bothworlds._version import __version__
-from bothworlds.bandit import Advised, Bandit, Bandits, DecisionLog, PolicyOptimization, Pull, Pulls
-from bothworlds.environments import Environment
 from bothworlds.errors import BothworldsError
-from bothworlds.policies import (
-    BARBAR,
-    EXP2,
-    EXP3,
-    EXP3IX,
-    EXP3P,
-    EXP3S,
-    FTRL,
-    GLRKLUCB,
-    INF,
-    ITH22,
-    KLUCB,
-    LBINFV,
-    SAO,
-    UCB1,
-    AdaHedge,
-    Avner,
-    BroadOMD,
-    CombUCB1,
-    CountedBarrier,
-    DecoupledTsallisINF,
-    DelayedTsallisINF,
-    DiscountedThompson,
-    EliminationRace,
-    EpsilonGreedy,
-    EXP3PlusPlus,
-    Hedge,
-    HybridINF,
-    InsuredSampler,
-    Ito21,
-    LightBarrier,
-    LinearSPM,
-    MatchedTsallis,
-    Policy,
-    Restarting,
-    SlidingWindowThompson,
-    Thompson,
-    TsallisINF,
-    TsallisINFOracle,
-    TsallisSwitch,
-    Uniform,
-    Watched,
-)
-from bothworlds.policies.ftrl import estimators, predictions, rates
-from bothworlds.problem import Problem
-from bothworlds.simplex import regularizers
-from bothworlds.simplex.regularizers import (
-    Hybrid,
-    LogBarrier,
-    Regularizer,
-    Shannon,
-    Tsallis,
-)
-from bothworlds.simplex.solve import Solution, solve
-from bothworlds.simulation import Run, Trace, replay, simulate
 
 if _typing.TYPE_CHECKING:
-    from bothworlds import inference, theory
+    from bothworlds import environments, inference, policies, theory
+    from bothworlds.bandit import Advised, Bandit, Bandits, DecisionLog, PolicyOptimization, Pull, Pulls
+    from bothworlds.environments import Environment
+    from bothworlds.policies import (
+        BARBAR,
+        EXP2,
+        EXP3,
+        EXP3IX,
+        EXP3P,
+        EXP3S,
+        FTRL,
+        GLRKLUCB,
+        INF,
+        ITH22,
+        KLUCB,
+        LBINFV,
+        SAO,
+        UCB1,
+        AdaHedge,
+        Avner,
+        BroadOMD,
+        CombUCB1,
+        CountedBarrier,
+        DecoupledTsallisINF,
+        DelayedTsallisINF,
+        DiscountedThompson,
+        EliminationRace,
+        EpsilonGreedy,
+        EXP3PlusPlus,
+        Hedge,
+        HybridINF,
+        InsuredSampler,
+        Ito21,
+        LightBarrier,
+        LinearSPM,
+        MatchedTsallis,
+        Policy,
+        Restarting,
+        SlidingWindowThompson,
+        Thompson,
+        TsallisINF,
+        TsallisINFOracle,
+        TsallisSwitch,
+        Uniform,
+        Watched,
+    )
+    from bothworlds.policies.ftrl import estimators, predictions, rates
+    from bothworlds.problem import Problem
     from bothworlds.report.study import Study
     from bothworlds.service.durable import open
+    from bothworlds.simplex import regularizers
+    from bothworlds.simplex.regularizers import (
+        Hybrid,
+        LogBarrier,
+        Regularizer,
+        Shannon,
+        Tsallis,
+    )
+    from bothworlds.simplex.solve import Solution, solve
+    from bothworlds.simulation import Run, Trace, simulate
+    from bothworlds.simulation.replay import replay
 
 __all__ = [
     "BARBAR",
@@ -154,10 +155,23 @@ __all__ = [
 
 
 if not _typing.TYPE_CHECKING:  # type checkers see the imports above: they know what is not there
+    _ROOMS = (  # of the names above, looked through in this order
+        "bandit",
+        "policies",
+        "policies.ftrl",
+        "environments",
+        "simulation",
+        "simplex.solve",
+        "simplex.regularizers",
+        "simplex",
+        "problem",
+    )
+
+    _SHOWN = ("bandit", "problem", "rng", "simplex", "simulation")  # not announced, but there
 
     def __getattr__(name):
-        """Imported when asked for: rooms to save time, ``Study`` and ``open``, which need an extra."""
-        if name in ("inference", "theory"):
+        """Imported when asked for: the client works without NumPy, ``Study`` and ``open`` need an extra."""
+        if name in _SHOWN or name in ("environments", "inference", "policies", "theory"):
             return _importlib.import_module(f"bothworlds.{name}")
         if name == "Study":
             from bothworlds.report.study import Study  # noqa: PLC0415 - an extra
@@ -171,6 +185,12 @@ if not _typing.TYPE_CHECKING:  # type checkers see the imports above: they know 
                     raise
                 raise ImportError(f"bw.open needs {error.name}: pip install 'bothworlds[service]'") from error
             return open
+        if name in __all__:
+            for room in _ROOMS:
+                found = vars(_importlib.import_module(f"bothworlds.{room}"))
+                if name in found:
+                    globals()[name] = found[name]
+                    return found[name]
         raise AttributeError(f"module 'bothworlds' has no attribute {name!r}")
 
 

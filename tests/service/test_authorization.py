@@ -29,6 +29,7 @@ MATRIX = {
     ("POST", "/v1/experiments/{experiment}/arms"): (EDITS, {"add": "red"}),
     ("GET", "/v1/experiments/{experiment}/bandits"): (READS, None),
     ("GET", "/v1/experiments/{experiment}/curves"): (READS, None),
+    ("GET", "/v1/reporters"): (READS, None),
     ("GET", "/v1/stream"): (READS, None),
     ("POST", "/v1/exports"): (EDITS, {"experiment": "mine"}),
     ("GET", "/v1/exports/{id}"): (EDITS, None),

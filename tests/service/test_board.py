@@ -171,6 +171,10 @@ def test_empty_then_live(served, show):
         assert cells[2] == str(arm["pulls"])
         low, high = (float(end) for end in re.search(r"\[(.*), (.*)\]", cells[4]).groups())
         assert (low, high) == pytest.approx((arm["low"], arm["high"]), rel=0.005)
+    page.wait_for_selector("#keys-card:not([hidden])")
+    (row,) = page.locator("#keys tbody tr").all_inner_texts()
+    assert key.split("_")[1] in row
+    assert "not compared yet" in row
     assert [text for text in page.trouble if "401" not in text] == []
 
 

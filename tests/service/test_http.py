@@ -440,6 +440,70 @@ def test_answers_carry_headers_that_browsers_heed(client):
     assert client.get("/livez", headers={"X-Request-Id": "mine-1"}).headers["x-request-id"] == "mine-1"
     assert client.get("/livez", headers={"X-Request-Id": "a b;<c>"}).headers["x-request-id"] != "a b;<c>"
     problem(client.post("/livez"), 405, "wrong-method")
+    assert client.post("/livez").headers["allow"] == "GET, HEAD"
+    assert client.delete("/v1/stream").headers["allow"] == "GET"
+    head = client.head("/readyz")
+    assert (head.status_code, head.content) == (200, b"")
+    assert client.head("/v1/stream").status_code == 405  # it would not end
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "pointer", "words"),
+    [
+        ("POST", "/v1/experiments", {"name": "a b", "arms": ["x"]}, "/name", "Letters, digits"),
+        (
+            "POST",
+            "/v1/experiments",
+            {"name": "a", "arms": ["x", None]},
+            "/arms/1",
+            "must be `int | float | str`",
+        ),
+        ("POST", "/v1/experiments", {"name": "a", "arms": ["x", "x"]}, "/arms", "distinct"),
+        ("POST", "/v1/experiments", {"name": "a", "arm": ["x"]}, "/arm", "did you mean 'arms'?"),
+        ("POST", "/v1/experiments", {"name": "a"}, "", "the field 'arms' is missing"),
+        (
+            "POST",
+            "/v1/experiments",
+            {"name": "a", "arms": ["x", "y"], "policy": "ucb2"},
+            "/policy",
+            "'ucb1'?",
+        ),
+        (
+            "POST",
+            "/v1/experiments",
+            {"name": "a", "arms": ["x"], "policy": {"name": "ucb1"}},
+            "/policy",
+            "kind",
+        ),
+        ("POST", "/v1/experiments/{name}/arms", {"add": "blue"}, "/add", "which is there"),
+        ("POST", "/v1/experiments/{name}/arms", {"disable": "nobody"}, "/disable", "an arm of this bandit"),
+        ("POST", "/v1/experiments/{name}/arms", {"add": "a", "retire": "b"}, "", "got add and retire"),
+        ("POST", "/v1/experiments/{name}/decisions", {"id": "7"}, "/id", "A UUID"),
+        ("POST", "/v1/experiments/{name}/decisions", [], "", "must be `object`, got `array`"),
+        ("POST", "/v1/keys", {"role": "boss"}, "/role", "one of 'admin', 'decider', 'editor', 'viewer'"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(client, name, method, path, body, pointer, words):
+    said = problem(client.request(method, path.format(name=name), json=body), 422, "invalid-request")
+    (error,) = said["errors"]
+    assert error["pointer"] == pointer
+    assert words in error["detail"]
+    assert error["detail"] in said["detail"]
+
+
+def test_what_is_wrong_after_the_question_mark(client):
+    said = problem(client.get("/v1/experiments?limit=0"), 422, "invalid-request")
+    assert said["errors"] == [{"parameter": "limit", "detail": "must be `int` >= 1, got '0'"}]
+    said = problem(client.get("/v1/experiments?page=2"), 422, "invalid-request")
+    assert said["detail"] == "page is no parameter. Known: limit, after"
+
+
+def test_a_reward_out_of_range_is_told_in_words_of_the_service(client, name):
+    identity = decided(client, name)["id"]
+    said = problem(
+        client.put(f"/v1/decisions/{identity}/outcome", json={"reward": 2}), 422, "invalid-request"
+    )
+    assert said["detail"].endswith("got 2.0; low, high and clip of the experiment say what is taken")
 
 
 def test_metrics_name_neither_segments_nor_units(client, name):

@@ -165,6 +165,7 @@ def test_sigterm_answers_what_waits_and_ends_streams(folder):
 def test_limits(folder):
     (folder / "service.toml").write_text(
         "[limits]\nrate_per_key = 20\nmax_experiments = 2\nmax_streams = 1\nmax_arms = 3\nmax_keys = 3\n"
+        "max_projects = 1\nmax_exports = 0\n"
     )
     served = Served(folder, "--config", "service.toml")
     with served.client() as client:
@@ -182,11 +183,16 @@ def test_limits(folder):
             lines = stream.iter_lines()  # which closes the stream when nobody holds it
             next(lines)
             assert client.get("/v1/stream").status_code == 409
+        assert client.post("/v1/exports", json={"experiment": "a"}).status_code == 409
+        with served.client(served.new_key("admin", project="second")) as other:
+            assert other.get("/v1/experiments").json()["type"] == "/problems/limit-reached"
+        time.sleep(2.0)
         answers = [client.post("/v1/experiments/a/decisions", json={}) for _ in range(100)]
         refused = [answer for answer in answers if answer.status_code == 429]
         assert {answer.status_code for answer in answers} == {201, 429}
         assert refused[0].headers["retry-after"] == "1"
-        assert "ratelimit" in refused[0].headers
+        assert refused[0].headers["ratelimit"] == '"key";r=0;t=1'
+        assert refused[0].headers["ratelimit-policy"] == '"key";q=20;w=1'
         time.sleep(1.0)
         many = client.post("/v1/experiments/a/decisions:batch", json={"decisions": [{}] * 100})
         assert many.status_code == 429

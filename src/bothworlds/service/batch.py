@@ -94,7 +94,7 @@ class Batch:
             case Report():
                 return self._report(request)
             case Withdraw():
-                return self._close(self._find(request.id), WITHDRAWN, None)
+                return self._close(self._find(request.id), WITHDRAWN, None, request.key)
             case Change():
                 return self._change(request)
             case Alter():
@@ -138,6 +138,7 @@ class Batch:
                 None if wait is None else self.now + wait,
                 unit,
                 request.context,
+                request.key,
             )
         return pending
 
@@ -166,12 +167,16 @@ class Batch:
             raise InvalidArgumentError("reward", request.reward, "given, or loss, and not both", got=got)
         row = self._find(request.id)
         word, value = ("reward", request.reward) if request.loss is None else ("loss", request.loss)
-        kept = self.replica.bandit_of(row).experiment.blank.take(word, value)
-        return self._close(row, REPORT, kept)
+        try:
+            kept = self.replica.bandit_of(row).experiment.blank.take(word, value)
+        except InvalidArgumentError as error:
+            error.fix = "low, high and clip of the experiment say what is taken"
+            raise
+        return self._close(row, REPORT, kept, request.key)
 
-    def _close(self, row: DecisionRow, kind: str, kept: float | None) -> Pending:
+    def _close(self, row: DecisionRow, kind: str, kept: float | None, key: int | None) -> Pending:
         self.replica.bandit_of(row)  # read now what is needed inside the transaction
-        self.closings.append(PendingClosing(row, kind, kept, self.replica, self))
+        self.closings.append(PendingClosing(row, kind, kept, key, self.replica, self))
         return self.closings[-1]
 
     def _change(self, request: Change) -> Pending:
@@ -264,9 +269,15 @@ class PendingClosing(Pending):
     """The end of a decision, by a report or a withdrawal."""
 
     def __init__(
-        self, row: DecisionRow, kind: str, kept: float | None, replica: Replica, batch: Batch
+        self,
+        row: DecisionRow,
+        kind: str,
+        kept: float | None,
+        key: int | None,
+        replica: Replica,
+        batch: Batch,
     ) -> None:
-        self.row, self.kind, self.kept = row, kind, kept
+        self.row, self.kind, self.kept, self.key = row, kind, kept, key
         self.replica, self.batch = replica, batch
         self.answer: Outcome | problems.Problem | None = None
 
@@ -284,11 +295,21 @@ class PendingClosing(Pending):
             return None
         at_deadline = bandit.experiment.settings.learn_at == "deadline" and row.due is not None
         if self.kept is not None and at_deadline:
-            batch.reports[row.id] = batch.reported[row.id] = ReportRow(row.id, self.kept, batch.now, False)
+            waiting = ReportRow(row.id, self.kept, batch.now, False, self.key)
+            batch.reports[row.id] = batch.reported[row.id] = waiting
             self.answer = Outcome(text, learned=False, reason="waiting")
             return None
         made = EntryRow(
-            pos, self.kind, bandit.experiment.id, row.bandit, row.id, self.kept, row.ticket, batch.now, None
+            pos,
+            self.kind,
+            bandit.experiment.id,
+            row.bandit,
+            row.id,
+            self.kept,
+            row.ticket,
+            batch.now,
+            None,
+            self.key,
         )
         batch.closed[row.id] = made
         return made
@@ -299,7 +320,7 @@ class PendingClosing(Pending):
             return
         if report is None:
             assert self.kept is not None
-            late = ReportRow(self.row.id, self.kept, self.batch.now, True)
+            late = ReportRow(self.row.id, self.kept, self.batch.now, True, self.key)
             self.batch.reports[self.row.id] = self.batch.reported[self.row.id] = late
         self.answer = Outcome(
             text, learned=False, reason="late", position=closing.pos, repeated=report is not None

@@ -82,6 +82,8 @@ class Limits(Section, frozen=True):
     """At a time."""
     max_export: int = 10_000_000
     """Rows of one."""
+    kept_exports: int = 20
+    """Of a project; when another one begins, the oldest go."""
 
 
 class Log(Section, frozen=True):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -204,9 +205,16 @@ class Exports:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def begin(self, project: str, experiment: str) -> str:
-        """Make room for an export; its id."""
+    def begin(self, project: str, experiment: str, *, kept: int = 20) -> str:
+        """Make room for an export, and remove the oldest of those that are over if there are many; its id."""
         identity = ids.text_of(ids.new())
+        folder = self.folder(project, identity).parent
+        there = (
+            sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        )  # ids begin with times
+        for old in there[: max(0, len(there) + 1 - kept)]:
+            if self.find(project, old)["state"] != "running":
+                shutil.rmtree(folder / old, ignore_errors=True)
         self._write(project, identity, experiment=experiment, state="running", rows=0, files=[])
         return identity
 

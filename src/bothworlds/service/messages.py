@@ -25,6 +25,8 @@ class Decide(msgspec.Struct, frozen=True):
     """Kept with the decision, JSON say; plays no part in it."""
     among: tuple[Label, ...] | None = None
     """The arms that can be played this time; None: all."""
+    key: int | None = None
+    """The number of the key that asks; None: nobody's."""
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -33,12 +35,16 @@ class Report(msgspec.Struct, frozen=True):
     id: str
     reward: float | None = None
     loss: float | None = None
+    key: int | None = None
+    """The number of the key that reports."""
 
 
 class Withdraw(msgspec.Struct, frozen=True):
     """Close a decision without learning, because its arm was never shown."""
 
     id: str
+    key: int | None = None
+    """The number of the key that says so."""
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -210,7 +210,8 @@ class InvalidRequest(Problem, InvalidArgumentError):
             self, error.argument, error.value, error.allowed, fix=error.fix, index=error.index, got=error.got
         )
         self.detail = str(error)
-        self.fields = {"errors": [{"pointer": f"/{error.argument}", "detail": str(error)}]}
+        pointer = "".join(f"/{part}" for part in (error.argument, *error.index))
+        self.fields = {"errors": [{"pointer": pointer, "detail": str(error)}]}
         self._error = error
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -45,7 +45,7 @@ DECISION = _table("decision", "project", *DecisionRow._fields)
 ENTRY = _table("entry", "project", *EntryRow._fields)
 REPORT = _table("report", "project", *ReportRow._fields)
 ENGINE = _table("engine", "id", "description")
-KEY = _table("api_key", "id", "project", "role", "hash", "label", "created", "expires", "revoked")
+KEY = _table("api_key", "id", "project", "role", "hash", "label", "created", "expires", "revoked", "number")
 AUDIT = _table(
     "audit",
     "project",
@@ -73,6 +73,8 @@ class Key(NamedTuple):
     created: float
     expires: float | None
     revoked: float | None
+    number: int = 0
+    """What stands for it in decisions and outcomes."""
 
     def opens(self, secret: str, now: float) -> bool:
         """Is this its secret, and is it still good? Compared in constant time."""
@@ -190,7 +192,11 @@ class Registry:
         values = key._asdict()
         del values["project_name"]
         with self.write() as db:
-            db.execute(sa.insert(KEY).values(**values))
+            if db.dialect.name == "postgresql":
+                db.execute(sa.select(sa.func.pg_advisory_xact_lock(AUDIT_LOCK)))
+            last: int | None = db.execute(sa.select(sa.func.max(KEY.c.number))).scalar()
+            key = key._replace(number=1 + (last or 0))
+            db.execute(sa.insert(KEY).values(**values | {"number": key.number}))
         return key, f"{PREFIX}_{key.id}_{secret}"
 
     def known_keys(self, project: str | None = None) -> list[Key]:
@@ -200,7 +206,7 @@ class Registry:
                 KEY.c.id,
                 KEY.c.project,
                 PROJECT.c.name,
-                *(KEY.c[name] for name in ("role", "hash", "label", "created", "expires", "revoked")),
+                *(KEY.c[name] for name in Key._fields[3:]),
             )
             .join_from(KEY, PROJECT, KEY.c.project == PROJECT.c.id)
             .order_by(KEY.c.created, KEY.c.id)

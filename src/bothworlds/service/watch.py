@@ -12,8 +12,8 @@ import json
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +25,12 @@ from bothworlds.inference import state as keeping
 from bothworlds.inference.intervals import World
 from bothworlds.inference.statements import Evidence
 from bothworlds.service.hub import Hub
+from bothworlds.service.logs import logger
 from bothworlds.service.messages import Read
 from bothworlds.service.registry import DECISION, ENTRY, REPORT, Registry
 from bothworlds.service.replica import Replica, SegmentBandit
+from bothworlds.service.reporters import Reporter, Reporters
+from bothworlds.service.store.base import REPORT as REPORTED
 from bothworlds.service.store.base import WITHDRAWN
 
 CURVE = sa.table("curve", sa.column("bandit"), sa.column("at"), sa.column("body"))
@@ -64,6 +67,8 @@ class View:
     n_arms: int
     full: bool
     """Are probabilities exact, so that there are statements for any world?"""
+    bounded: bool
+    """Are rewards in a known range, and of the arm that was played?"""
     decisions: int = 0
     closed: dict[str, int] = field(default_factory=dict)
     late: int = 0
@@ -128,31 +133,43 @@ class Watch:
         self._position = 0
         self._moved: dict[int, None] = {}  # bandits that want a point
         self._late_at = -math.inf
+        self.reporters = Reporters()
         self.caught_up = False
 
     # --- reading --------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Take in what is new."""
-        with self._guard, self._registry.read() as db:
+        """Take in what is new. Those who look meanwhile wait for a chunk at most."""
+        with self._registry.read() as db:
             until = time.time() - LAG
             self._count(db, self._made, until)
             self._made = max(self._made, until)
             self._follow(db)
+            with self._guard:
+                odd = self.reporters.check()
+            for reporter in odd:
+                self._warn(reporter)
             self._mature(db, until)
             if time.monotonic() - self._late_at > 30.0:
                 self._late_at = time.monotonic()
                 self._count_late(db)
-            self._draw(db)
             self.caught_up = True
+            with self._guard:
+                self._draw(db)
+
+    def _warn(self, reporter: Reporter) -> None:
+        known = {key.number: key.id for key in self._registry.known_keys(self._hub.replica.project)}
+        key = "none" if reporter.number is None else known.get(reporter.number)
+        logger.warning("odd rewards", extra={"project": self._hub.replica.project, "key": key})
 
     def _view(self, number: int) -> View:
         if number not in self._views:
             found: SegmentBandit = self._ask(lambda replica: _bandit(replica, number))
             policy, settings = found.experiment.blank.policy, found.experiment.settings
+            bounded = not (policy.decoupled or settings.low is None or settings.high is None)
             full = policy.explicit and not policy.decoupled and settings.high is not None
             n_arms = len(found.experiment.blank.labels)
-            self._views[number] = View(number, found.experiment.name, found.segment, n_arms, full)
+            self._views[number] = View(number, found.experiment.name, found.segment, n_arms, full, bounded)
         return self._views[number]
 
     def _ask(self, function: Any) -> Any:
@@ -163,26 +180,29 @@ class Watch:
         c = DECISION.c
         waits = c.due.is_not(None).label("waits")
         query = (
-            sa.select(c.bandit, c.arm, waits, sa.func.count().label("n"))
+            sa.select(c.bandit, c.arm, c.key, waits, sa.func.count().label("n"))
             .where(c.project == self._project, c.made > begin, c.made <= end)
-            .group_by(c.bandit, c.arm, waits)
+            .group_by(c.bandit, c.arm, c.key, waits)
         )
         if only:
             query = query.where(c.bandit.in_(only))
-        for row in db.execute(query):
-            view = self._view(row.bandit)
-            view.grow(row.arm + 1)
-            if not only:
-                view.decisions += row.n
-                self._moved[view.bandit] = None
-            if not row.waits:
-                view.kept.sums.pulls[row.arm] += row.n
+        rows = db.execute(query).all()
+        with self._guard:
+            for row in rows:
+                view = self._view(row.bandit)
+                view.grow(row.arm + 1)
+                if not only:
+                    view.decisions += row.n
+                    self.reporters.of(row.key).decisions += row.n
+                    self._moved[view.bandit] = None
+                if not row.waits:
+                    view.kept.sums.pulls[row.arm] += row.n
 
     def _follow(self, db: sa.Connection) -> None:
         """Entries of the log that are new."""
         e, d = ENTRY.c, DECISION.c
-        of_decision = (d.arm, d.probability, d.made, d.due)
-        columns = (e.pos, e.kind, e.experiment, e.bandit, e.kept, e.at, e.ticket, *of_decision)
+        of_decision = (d.arm, d.probability, d.made, d.due, d.key.label("asked"))
+        columns = (e.pos, e.kind, e.experiment, e.bandit, e.kept, e.at, e.ticket, e.key, *of_decision)
         joined = sa.outerjoin(ENTRY, DECISION, sa.and_(d.project == e.project, d.id == e.decision))
         while True:
             query = (
@@ -194,30 +214,39 @@ class Watch:
             )
             found = db.execute(query).all()
             rows = list(itertools.takewhile(lambda row: row.made is None or row.made <= self._made, found))
-            answers: dict[int, list[Any]] = {}
-            for row in rows:
-                if row.bandit is None:
-                    self._answer(answers)
-                    if row.kind == "restart":
+            for restarted, part in itertools.groupby(rows, lambda row: row.kind == "restart"):
+                if restarted:
+                    for row in part:
                         self._restart(db, row)
-                    continue
-                if row.made is None:  # its decision is no longer kept
-                    continue
-                view = self._view(row.bandit)
-                view.closed[row.kind] = view.closed.get(row.kind, 0) + 1
-                view.position, view.last = row.pos, row.at
-                self._moved[view.bandit] = None
-                if row.due is None and Learner.restarts_before(bytes(row.ticket)) == view.restarts:
-                    view.grow(row.arm + 1)
-                    if row.kind == WITHDRAWN:
-                        view.kept.sums.pulls[row.arm] -= 1.0  # it was never shown
-                    elif row.kept is not None:
-                        answers.setdefault(view.bandit, []).append((row.arm, row.kept, row.probability))
-            self._answer(answers)
+                else:
+                    with self._guard:
+                        self._fold(part)
             if rows:
                 self._position = rows[-1].pos
             if len(rows) < CHUNK:  # of those that are left, decisions have not been counted
                 return
+
+    def _fold(self, rows: Iterable[Any]) -> None:
+        """Entries that close decisions, in their order."""
+        answers: dict[int, list[Any]] = {}
+        for row in rows:
+            if row.bandit is None or row.made is None:  # a change of arms; or its decision is no longer kept
+                continue
+            view = self._view(row.bandit)
+            view.closed[row.kind] = view.closed.get(row.kind, 0) + 1
+            view.position, view.last = row.pos, row.at
+            self._moved[view.bandit] = None
+            if row.kind == REPORTED:
+                self.reporters.of(row.asked).answered += 1
+                stream = (view.bandit, row.arm) if view.bounded else None
+                self.reporters.report(row.key, stream, 1.0 - row.kept)
+            if row.due is None and Learner.restarts_before(bytes(row.ticket)) == view.restarts:
+                view.grow(row.arm + 1)
+                if row.kind == WITHDRAWN:
+                    view.kept.sums.pulls[row.arm] -= 1.0  # it was never shown
+                elif row.kept is not None:
+                    answers.setdefault(view.bandit, []).append((row.arm, row.kept, row.probability))
+        self._answer(answers)
 
     def _answer(self, answers: dict[int, list[Any]]) -> None:
         for number, rows in answers.items():
@@ -232,11 +261,13 @@ class Watch:
 
     def _restart(self, db: sa.Connection, row: Any) -> None:
         """Everything begins anew with what is decided from here on."""
-        anew = [number for number, view in self._views.items() if self._experiment_of(view) == row.experiment]
-        for number in anew:
-            view = self._views[number]
-            view.restarts, view.since = view.restarts + 1, row.at
-            view.kept = keeping.init(view.n_arms, view.full)
+        with self._guard:
+            views = self._views.items()
+            anew = [number for number, view in views if self._experiment_of(view) == row.experiment]
+            for number in anew:
+                view = self._views[number]
+                view.restarts, view.since = view.restarts + 1, row.at
+                view.kept = keeping.init(view.n_arms, view.full)
         if anew and self._made > row.at:
             self._count(db, row.at, self._made, anew)
 
@@ -258,23 +289,26 @@ class Watch:
             )
             found = db.execute(query).all()
             rows = list(_whole(found, CHUNK))
-            taken: dict[int, list[Any]] = {}
-            for row in rows:
-                view = self._view(row.bandit)
-                view.grow(row.arm + 1)
-                if row.made >= view.since and row.kind != WITHDRAWN:
-                    reward = math.nan if row.kept is None else 1.0 - row.kept
-                    taken.setdefault(view.bandit, []).append((row.arm, reward, row.probability))
-                self._moved[view.bandit] = None
-            for number, some in taken.items():
-                arms, rewards, probabilities = zip(*some, strict=True)
-                kept = self._views[number].kept
-                columns_of = (np.array(arms, np.int64), np.array(rewards), np.array(probabilities))
-                keeping.take_in(kept, *columns_of)
+            with self._guard:
+                self._take_in(rows)
             if rows:
                 self._due = rows[-1].due
             if len(rows) < len(found) or len(found) < CHUNK:
                 return
+
+    def _take_in(self, rows: Iterable[Any]) -> None:
+        taken: dict[int, list[Any]] = {}
+        for row in rows:
+            view = self._view(row.bandit)
+            view.grow(row.arm + 1)
+            if row.made >= view.since and row.kind != WITHDRAWN:
+                reward = math.nan if row.kept is None else 1.0 - row.kept
+                taken.setdefault(view.bandit, []).append((row.arm, reward, row.probability))
+            self._moved[view.bandit] = None
+        for number, some in taken.items():
+            arms, rewards, probabilities = zip(*some, strict=True)
+            columns = (np.array(arms, np.int64), np.array(rewards), np.array(probabilities))
+            keeping.take_in(self._views[number].kept, *columns)
 
     def _count_late(self, db: sa.Connection) -> None:
         d, r = DECISION.c, REPORT.c
@@ -284,8 +318,10 @@ class Watch:
             .where(r.project == self._project, r.late == 1)
             .group_by(d.bandit)
         )
-        for row in db.execute(query):
-            self._view(row.bandit).late = row.n
+        rows = db.execute(query).all()
+        with self._guard:
+            for row in rows:
+                self._view(row.bandit).late = row.n
 
     # --- points ---------------------------------------------------------------------------------------
 
@@ -395,6 +431,21 @@ class Watch:
             views = [view for view in self._views.values() if view.points and view.drawn > since]
             views.sort(key=lambda view: view.drawn)
             return [(view, view.points[-1]) for view in views[:limit] if view.points]
+
+    def reported(self) -> list[Reporter]:
+        """What each key decided and reported; copies, which stay as they are."""
+        with self._guard:
+            return [replace(reporter) for reporter in self.reporters]
+
+    @property
+    def behind(self) -> int:
+        """Entries of the log that are not taken in yet, while it is read for the first time."""
+        return 0 if self.caught_up else max(1, self._hub.position - self._position)
+
+    @property
+    def odd_keys(self) -> int:
+        """How many keys report odd rewards."""
+        return sum(reporter.odd for reporter in self.reporters)
 
     @property
     def position(self) -> int:

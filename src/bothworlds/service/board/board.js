@@ -27,6 +27,8 @@ const state = {
   page: [null], // where pages of segments begin; the last one is shown
   highlight: null,
   tick: null,
+  behind: 0, // entries of the log that are still to be read, after a start
+  reporters: [], // keys, what they decided and reported
 };
 
 // --- asking --------------------------------------------------------------------------------------------
@@ -133,8 +135,11 @@ const stream = {
   },
   async hear(tick) {
     this.heard = Date.now();
-    setLight($("live"), "good", "live");
-    if (this.lost) {
+    if (tick.behind) setLight($("live"), "wait", `reading the log, ${count(tick.behind)} to go`);
+    else setLight($("live"), "good", "live");
+    const read = state.behind > 0 && tick.behind === 0;
+    state.behind = tick.behind;
+    if (this.lost || read) {
       this.lost = false;
       await attempt(refresh);
     }
@@ -169,7 +174,7 @@ function take(tick) {
   housekeep(here);
 }
 
-const due = { experiments: 0, bandit: 0, segments: 0 };
+const due = { experiments: 0, bandit: 0, segments: 0, reporters: 0 };
 
 /* What the stream does not tell is asked for, seldom. */
 function housekeep(moved) {
@@ -184,8 +189,11 @@ function housekeep(moved) {
     if (state.name === null && state.experiments.size) await choose(state.experiments.keys().next().value);
   });
   if (state.name === null) return;
-  if (moved || !state.bandit) often("bandit", 2, state.bandit ? loadBandit : () => choose(state.name));
+  if (moved || !state.bandit) often("bandit", 2, state.bandit ? loadBandit : chooseAgain);
   if (state.experiments.get(state.name)?.segments > 1) often("segments", 5, loadSegments);
+  const odd = state.reporters.filter((one) => one.odd).length;
+  if (odd !== state.tick.odd_keys) due.reporters = 0;
+  often("reporters", 10, loadReporters);
 }
 
 function append(point) {
@@ -215,8 +223,9 @@ async function loadExperiments() {
 
 async function loadBandit() {
   const { name, segment } = state;
-  const { bandits } = await get(pathOf(name, "bandits"), { segment });
+  const { bandits, behind } = await get(pathOf(name, "bandits"), { segment });
   if (name !== state.name || segment !== state.segment) return;
+  state.behind = behind;
   state.bandit = bandits[0] ?? null;
   drawSoon();
 }
@@ -233,7 +242,13 @@ async function loadSegments() {
   const { name } = state;
   const after = state.page.at(-1);
   const answer = await get(pathOf(name, "bandits"), { limit: PAGE, ...(after === null ? {} : { after }) });
-  if (name === state.name) showSegments(answer);
+  if (name === state.name && after === state.page.at(-1)) showSegments(answer); // another page may be wanted by now
+}
+
+async function loadReporters() {
+  state.reporters = (await get("/v1/reporters")).reporters;
+  showAlerts();
+  showReporters();
 }
 
 /* Everything about the bandit that is shown. */
@@ -244,14 +259,22 @@ async function refresh() {
   draw();
 }
 
+/* What has no decisions yet may have some by now; what is being chosen is left alone. */
+const chooseAgain = async () => (turns.done === turns.begun ? choose(state.name, state.segment || null) : null);
+const turns = { begun: 0, done: 0 };
+
 async function choose(name, segment = null) {
+  const turn = ++turns.begun;
   Object.assign(state, { name, segment: segment ?? "", bandit: null, points: [], arms: [], page: [null], highlight: null });
   showExperiments();
-  if (name === null) return draw();
+  if (name === null) {
+    turns.done = turn;
+    return draw();
+  }
   await attempt(async () => {
     if (segment === null) { // the one without a name, if it is in use; else the first
       const { bandits } = await get(pathOf(name, "bandits"), { limit: 1 });
-      if (name !== state.name) return;
+      if (turn !== turns.begun) return; // another choice was made meanwhile
       state.segment = bandits[0]?.segment ?? "";
     }
     const query = new URLSearchParams({ experiment: name, ...(state.segment ? { segment: state.segment } : {}) });
@@ -260,6 +283,7 @@ async function choose(name, segment = null) {
     $("segment").setCustomValidity("");
     await refresh();
   });
+  if (turn === turns.begun) turns.done = turn;
   return null;
 }
 
@@ -275,6 +299,9 @@ function showAlerts() {
   if (state.tick && !state.tick.ready) texts.push("The service is not ready: its storage is full, behind, or it is being stopped.");
   for (const one of state.experiments.values()) {
     if (one.frozen) texts.push(`${legible(one.name)}: ${one.frozen === 1 ? "a bandit is" : `${one.frozen} bandits are`} frozen. Decisions go on from the last good state; outcomes are kept, and not learned.`);
+  }
+  for (const one of state.reporters.filter((reporter) => reporter.odd)) {
+    texts.push(`Key ${keyName(one)}: its rewards are ${one.difference < 0 ? "lower" : "higher"} than those of other keys on the same arms (see Keys). Look at what it reports, or revoke it.`);
   }
   const shown = [...$("alerts").children].map((one) => one.textContent);
   if (shown.join("\n") !== texts.join("\n")) $("alerts").replaceChildren(...texts.map((text) => html("p", {}, text)));
@@ -324,6 +351,7 @@ function showEmpty(title, text, command) {
   $("empty-title").textContent = title;
   $("empty-text").textContent = text;
   $("empty-command").textContent = command;
+  $("empty-command").hidden = !command;
 }
 
 const curl = (path, body) => `curl ${location.origin}${path} \\\n  -H 'Authorization: Bearer bw_…' \\\n  --json '${JSON.stringify(body)}'`;
@@ -334,6 +362,9 @@ function draw() {
   if (!experiment) {
     return showEmpty("No experiments yet", "An experiment is a choice among arms that is made again and again. This makes one; it is shown here at once:",
       curl("/v1/experiments", { name: "button", arms: ["blue", "green"] }));
+  }
+  if (!state.bandit && state.behind) {
+    return showEmpty(legible(experiment.name), "The service was started a moment ago and reads its log. Decisions are made all the while; they are shown here as soon as they are counted.", "");
   }
   if (!state.bandit) {
     return showEmpty(legible(experiment.name), "No decisions yet. This makes one; it is shown here within seconds:", curl(pathOf(experiment.name, "decisions"), {}));
@@ -442,12 +473,17 @@ function showArms(arms, experiment) {
 }
 
 function showSegments({ bandits, after }) {
+  const said = JSON.stringify([bandits, after, state.name, state.segment, state.page.length, state.experiments.get(state.name).segments]);
+  if (showSegments.said === said) return; // nobody's click or focus is lost
+  showSegments.said = said;
+  const focused = document.activeElement?.dataset?.segment;
   $("segment-table").tBodies[0].replaceChildren(...bandits.map((one) => {
     const link = html("a", { href: `?${new URLSearchParams({ experiment: state.name, segment: one.segment })}` }, legible(one.segment) || "(no segment)");
     link.addEventListener("click", (event) => {
       event.preventDefault();
       choose(state.name, one.segment).then(() => $("main").focus());
     });
+    link.dataset.segment = one.segment;
     if (one.segment === state.segment) link.setAttribute("aria-current", "true");
     const likely = one.arms.reduce((best, arm) => (arm.probability > best.probability ? arm : best));
     return html("tr", {},
@@ -459,12 +495,33 @@ function showSegments({ bandits, after }) {
       html("td", {}, one.drift?.raised ? "seen" : "none seen"),
       html("td", {}, one.frozen ? "frozen" : "running"));
   }));
+  if (focused !== undefined) [...$("segment-table").querySelectorAll("a")].find((link) => link.dataset.segment === focused)?.focus();
   $("first").disabled = state.page.length === 1;
   $("next").disabled = after === null;
   $("next").dataset.after = after ?? "";
   const begin = (state.page.length - 1) * PAGE;
   $("page").textContent = `${begin + 1} to ${begin + bandits.length} of ${count(state.experiments.get(state.name).segments)}`;
   $("segments").replaceChildren(...bandits.map((one) => html("option", { value: one.segment })));
+}
+
+const keyName = (one) => (one.key === null ? "(without a key)" : one.label ? `${legible(one.label)} (${one.key.slice(0, 6)}…)` : one.key);
+
+function showReporters() {
+  $("keys-card").hidden = state.reporters.length === 0;
+  $("keys").tBodies[0].replaceChildren(...state.reporters.map((one) => {
+    const status = html("span", { className: "light" });
+    if (one.odd) setLight(status, "bad", `odd: differs from ${one.differs_from} of ${one.compared_with}`);
+    else if (one.compared_with) setLight(status, "good", `like ${one.compared_with === 1 ? "the other" : "others"}`);
+    else setLight(status, "", "not compared yet");
+    const sign = one.difference > 0 ? "+" : one.difference < 0 ? "\u2212" : "";
+    return html("tr", {},
+      html("th", { scope: "row", className: "name" }, html("span", { title: one.key ?? "" }, keyName(one))),
+      html("td", { className: "number" }, count(one.decisions)),
+      html("td", { className: "number" }, one.decisions ? percent(one.answered / one.decisions) : "\u2013"),
+      html("td", { className: "number" }, count(one.reports)),
+      html("td", {}, one.difference === null ? "\u2013" : `${sign}${percent(Math.abs(one.difference))}, ${count(one.compared)} compared`),
+      html("td", {}, status));
+  }));
 }
 
 // --- models of the charts ------------------------------------------------------------------------------

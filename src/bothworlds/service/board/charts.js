@@ -194,9 +194,11 @@ export class Chart {
     };
     this.model.x.forEach((x, i) => {
       if (low[i] === null || high[i] === null) { close(); return; }
-      const at = this.xAt(x).toFixed(1);
-      upper.push(`${at},${this.yAt(high[i]).toFixed(1)}`);
-      lower.push(`${at},${this.yAt(low[i]).toFixed(1)}`);
+      const alone = this.model.x.length === 1; // a point has no width: it is drawn as what holds all the time
+      for (const at of (alone ? this.model.domain : [x]).map((one) => this.xAt(one).toFixed(1))) {
+        upper.push(`${at},${this.yAt(high[i]).toFixed(1)}`);
+        lower.push(`${at},${this.yAt(low[i]).toFixed(1)}`);
+      }
     });
     close();
     return d;

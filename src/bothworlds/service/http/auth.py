@@ -36,7 +36,9 @@ class Caller(NamedTuple):
     key: str
     project: str
     number: int
+    """Of the project."""
     rights: frozenset[str]
+    key_number: int
 
 
 class Doorkeeper:
@@ -62,12 +64,12 @@ class Doorkeeper:
         self._keys = {key.id: key for key in keys}
         self._tokens = {name: kept for name, kept in self._tokens.items() if name in self._keys}
 
-    def admit(self, headers: Mapping[bytes, bytes], right: str) -> Caller:
-        """Who sent these headers, if they may do this."""
+    def admit(self, headers: Mapping[bytes, bytes], right: str, method: str = "GET") -> Caller:
+        """Who sent these headers, if they may do this. A cookie opens nothing but what is read with GET."""
         header = headers.get(b"authorization")
         if header is not None:
             caller = self._by_key(header)
-        elif b"cookie" in headers and right == "read":
+        elif b"cookie" in headers and right == "read" and method == "GET":
             caller = self._by_cookie(headers[b"cookie"])
         else:
             raise problems.Unauthorized(DENIED)
@@ -84,7 +86,7 @@ class Doorkeeper:
         key = self._keys.get(identity)
         if scheme.lower() != "bearer" or key is None or not key.opens(secret, time.time()):
             raise problems.Unauthorized(DENIED)
-        return Caller(key.id, key.project_name, key.project, RIGHTS[key.role])
+        return Caller(key.id, key.project_name, key.project, RIGHTS[key.role], key.number)
 
     def spend(self, caller: Caller, cost: int = 1) -> None:
         """Count requests against the rate of a key."""
@@ -120,7 +122,7 @@ class Doorkeeper:
                 now = time.time()
                 if key is not None and key.revoked is None and (key.expires is None or now < key.expires):
                     rights = RIGHTS[key.role] & RIGHTS["viewer"]
-                    return Caller(key.id, key.project_name, key.project, rights)
+                    return Caller(key.id, key.project_name, key.project, rights, key.number)
         raise problems.Unauthorized(DENIED)
 
     def _sign(self, what: str, key: str, end: float) -> str:

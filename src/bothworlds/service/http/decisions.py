@@ -9,7 +9,7 @@ import msgspec
 from bothworlds.bandit.pull import label_of
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import ids, messages, problems
-from bothworlds.service.http import schemas
+from bothworlds.service.http import mistakes, schemas
 from bothworlds.service.http.endpoints import MAX_DEPTH, Answer, Call, depth_of, describe, problem_of
 from bothworlds.service.http.schemas import moment
 from bothworlds.service.replica import Replica
@@ -17,15 +17,16 @@ from bothworlds.service.replica import Replica
 REPLAYED = ((b"idempotent-replayed", b"true"),)
 
 
-def request_of(experiment: str, body: schemas.NewDecision) -> messages.Decide:
+def request_of(call: Call, body: schemas.NewDecision) -> messages.Decide:
     """What the hub is asked."""
     context = None
     if body.context is not None:
         if depth_of(body.context) > MAX_DEPTH:
-            raise InvalidArgumentError("context", "…", f"nested at most {MAX_DEPTH} deep")
+            raise mistakes.at("/context", f"must be nested at most {MAX_DEPTH} deep")
         context = msgspec.json.encode(body.context)
     among = None if body.among is None else tuple(label_of(arm) for arm in body.among)
-    return messages.Decide(experiment, body.id, body.segment, body.unit, context, among)
+    experiment, key = call.path["experiment"], call.caller.key_number
+    return messages.Decide(experiment, body.id, body.segment, body.unit, context, among, key)
 
 
 def decision_of(made: messages.Decision) -> schemas.Decision:
@@ -50,8 +51,7 @@ def outcome_of(found: messages.Outcome) -> schemas.Outcome:
 
 async def decide(call: Call) -> Answer:
     """Choose an arm; the same id again gets the same decision."""
-    name = call.path["experiment"]
-    made = await call.service.ask(call.hub, request_of(name, call.body))
+    made = await call.service.ask(call.hub, request_of(call, call.body))
     if made.repeated:
         return Answer(decision_of(made), 200, REPLAYED)
     call.metrics.decisions.labels(made.experiment).inc()
@@ -60,8 +60,7 @@ async def decide(call: Call) -> Answer:
 
 async def decide_many(call: Call) -> Answer:
     """Choose many arms, in one commit; one that is refused does not refuse the others."""
-    name = call.path["experiment"]
-    found = await many(call, call.body.decisions, schemas.NewDecision, lambda item: request_of(name, item))
+    found = await many(call, call.body.decisions, schemas.NewDecision, lambda item: request_of(call, item))
     results = []
     for answer in found:
         if isinstance(answer, messages.Decision):
@@ -77,13 +76,16 @@ async def decide_many(call: Call) -> Answer:
 async def report(call: Call) -> Answer:
     """Report the reward or the loss of a decision; the same again changes nothing."""
     body = call.body
-    request = messages.Report(call.path["id"], reward=body.reward, loss=body.loss)
+    key = call.caller.key_number
+    request = messages.Report(call.path["id"], reward=body.reward, loss=body.loss, key=key)
     return closed(call, await call.service.ask(call.hub, request))
 
 
 async def withdraw(call: Call) -> Answer:
     """Close a decision without learning, because its arm was never shown."""
-    return closed(call, await call.service.ask(call.hub, messages.Withdraw(call.path["id"])))
+    return closed(
+        call, await call.service.ask(call.hub, messages.Withdraw(call.path["id"], call.caller.key_number))
+    )
 
 
 def closed(call: Call, outcome: messages.Outcome) -> Answer:
@@ -96,7 +98,7 @@ async def report_many(call: Call) -> Answer:
     """Report many outcomes, in one commit; one that is refused does not refuse the others."""
 
     def request(item: schemas.NewOutcomeOf) -> messages.Report:
-        return messages.Report(item.id, reward=item.reward, loss=item.loss)
+        return messages.Report(item.id, reward=item.reward, loss=item.loss, key=call.caller.key_number)
 
     results = []
     for answer in await many(call, call.body.outcomes, schemas.NewOutcomeOf, request):
@@ -121,6 +123,8 @@ async def many(call: Call, items: list[msgspec.Raw], kind: Any, request: Any) ->
         try:
             requests.append(request(decoder.decode(item)))
             places.append(place)
+        except msgspec.ValidationError as error:
+            results[place] = mistakes.of_body(error, kind)
         except (msgspec.MsgspecError, InvalidArgumentError) as error:
             results[place] = problem_of(error)
     answers = await call.service.submit(call.hub, requests) if requests else []

@@ -13,6 +13,7 @@ import msgspec
 
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import ids, problems
+from bothworlds.service.http import mistakes
 from bothworlds.service.http.auth import Caller
 from bothworlds.service.http.metrics import ProjectMetrics
 from bothworlds.service.http.service import Service
@@ -27,7 +28,6 @@ SECURITY = (
 )
 NO_CONTENT_FROM_HERE = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
-WHERE = re.compile(r" - at `\$(.*)`\Z")
 MAX_DEPTH = 5  # of a context
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -111,6 +111,7 @@ class Path:
         self._path = endpoints[0].path
         self._endpoints = {endpoint.method: endpoint for endpoint in endpoints}
         self._timers: dict[str, Any] = {}
+        self._is_stream = any(one.media_type == "text/event-stream" for one in endpoints)
         self._decoders = {
             endpoint.method: msgspec.json.Decoder(endpoint.decoded or endpoint.body)
             for endpoint in endpoints
@@ -124,9 +125,12 @@ class Path:
         scope["bothworlds.route"] = self._path
         request_id = request_id_of(headers)
         endpoint = self._endpoints.get(scope["method"])
+        if scope["method"] == "HEAD" and "GET" in self._endpoints:  # the server sends no body
+            endpoint = None if self._is_stream else self._endpoints["GET"]
         try:
             if endpoint is None:
-                allowed = ", ".join(self._endpoints)
+                head = ["HEAD"] if "GET" in self._endpoints and not self._is_stream else []
+                allowed = ", ".join([*self._endpoints, *head])
                 raise problems.WrongMethod(f"use {allowed}", allow=allowed)
             answer = await self._answer(endpoint, service, scope, receive, headers, request_id)
         except Exception as error:
@@ -151,7 +155,7 @@ class Path:
     ) -> Answer:
         caller: Any = None
         if endpoint.right is not None:
-            caller = service.doorkeeper.admit(headers, endpoint.right)
+            caller = service.doorkeeper.admit(headers, endpoint.right, endpoint.method)
         query = query_of(endpoint, scope["query_string"])
         call = Call(service, request_id, headers, scope["path_params"], query, None, caller)
         call.scope, call.receive = scope, receive
@@ -161,7 +165,10 @@ class Path:
             raw = await read_body(
                 receive, headers, server.max_batch_body if endpoint.big else server.max_body
             )
-            call.body = self._decoders[endpoint.method].decode(raw)
+            try:
+                call.body = self._decoders[endpoint.method].decode(raw)
+            except msgspec.ValidationError as error:
+                raise mistakes.of_body(error, endpoint.decoded or endpoint.body) from None
             cost = endpoint.cost(call.body)
         if caller is not None:
             service.doorkeeper.spend(caller, cost)
@@ -182,12 +189,12 @@ def query_of(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
         types = {query.name: query.type for query in endpoint.query}
         for name, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
             if name not in types:
-                known = ", ".join(types) or "none"
-                raise InvalidArgumentError("query", name, f"one of the parameters: {known}")
+                known = f"Known: {', '.join(types)}" if types else "There are none here"
+                raise mistakes.of_parameter(name, f"is no parameter. {known}")
             try:
                 found[name] = msgspec.convert(value, types[name], strict=False)
             except msgspec.ValidationError as error:
-                raise InvalidArgumentError(name, value, str(error).lower()) from None
+                raise mistakes.of_query(name, value, error) from None
     return found
 
 
@@ -220,6 +227,7 @@ HIDDEN = {
     "storage-unavailable": "the database is busy, or out of reach",
     "storage-full": "the disk of the database is full",
     "storage-failed": "a write may be lost; the service starts again",
+    "closed": "the service is stopping, or has stopped",
 }
 
 
@@ -235,18 +243,6 @@ def problem_of(error: Exception) -> problems.Problem:
         return error
     if isinstance(error, InvalidArgumentError):
         return problems.InvalidRequest(error)
-    if isinstance(error, msgspec.ValidationError):
-        text = str(error)
-        found = WHERE.search(text)
-        where = found[1] if found else ""
-        pointer = re.sub(r"\[(\d+|\.\.\.)\]|\.", lambda m: f"/{m[1]}" if m[1] else "/", where)
-        invalid = InvalidArgumentError(
-            pointer.strip("/") or "body", None, WHERE.sub("", text).lower(), got="it"
-        )
-        problem = problems.InvalidRequest(invalid)
-        problem.detail = text
-        problem.fields = {"errors": [{"pointer": pointer, "detail": WHERE.sub("", text)}]}
-        return problem
     if isinstance(error, RecursionError):
         return problems.MalformedRequest("the body is nested too deep")
     if isinstance(error, (msgspec.DecodeError, UnicodeDecodeError)):
@@ -284,8 +280,8 @@ def refusal(error: Exception, service: Service, request_id: str) -> Answer:
     if isinstance(problem, problems.WrongMethod):
         headers.append((b"allow", problem.fields["allow"].encode()))
     if isinstance(problem, problems.RateLimited):
-        limit = f'"key";r=0;t=1, limit={problem.fields["limit"]:g}'
-        headers.append((b"ratelimit", limit.encode()))
+        headers.append((b"ratelimit", b'"key";r=0;t=1'))
+        headers.append((b"ratelimit-policy", f'"key";q={problem.fields["limit"]:g};w=1'.encode()))
     return Answer(describe(problem, request_id), problem.status, headers, PROBLEM)
 
 

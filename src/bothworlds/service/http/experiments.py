@@ -10,9 +10,10 @@ import msgspec
 from msgspec import UNSET
 
 from bothworlds import policies
-from bothworlds.errors import InvalidArgumentError, PartError, StateError
+from bothworlds.errors import InvalidArgumentError, PartError, StateError, UnknownNameError
+from bothworlds.policies.base import require_policy
 from bothworlds.service import messages, problems
-from bothworlds.service.http import schemas
+from bothworlds.service.http import mistakes, schemas
 from bothworlds.service.http.endpoints import Answer, Call
 from bothworlds.service.replica import Experiment, Replica
 from bothworlds.service.settings import altered_settings, settings_of
@@ -61,12 +62,12 @@ async def note(call: Call, action: str, target: str, body: Any = None) -> None:
 
 def policy_of(given: str | dict[str, Any] | None) -> Any:
     """A policy by its name, or by its settings."""
-    if not isinstance(given, dict):
-        return given
     try:
-        return policies.from_dict(given)
-    except (PartError, StateError) as error:
-        raise InvalidArgumentError("policy", given, "one that there is", got=str(error)) from None
+        if isinstance(given, dict):
+            return policies.from_dict(given)
+        return None if given is None else require_policy(given)
+    except (PartError, StateError, UnknownNameError) as error:
+        raise mistakes.at("/policy", str(error)) from None
 
 
 async def create(call: Call) -> Answer:
@@ -154,8 +155,8 @@ async def change_arms(call: Call) -> Answer:
     name, body = call.path["experiment"], call.body
     asked = {what: arm for what in body.__struct_fields__ if (arm := getattr(body, what)) is not UNSET}
     if len(asked) != 1:
-        wanted = "one of add, retire, disable, enable, restart"
-        raise InvalidArgumentError("body", asked, wanted, got=", ".join(asked) or "none")
+        wanted = "must have one of add, retire, disable, enable, restart"
+        raise mistakes.at("", f"{wanted}, got {' and '.join(asked) or 'none'}")
     ((what, arm),) = asked.items()
     limit = call.service.config.limits.max_arms
 
@@ -166,7 +167,10 @@ async def change_arms(call: Call) -> Answer:
     await call.service.read(call.hub, check)
     await note(call, f"{what} arm" if what != "restart" else what, name, arm)
     request = messages.Change(name, what, None if what == "restart" else arm)
-    changed = await call.service.ask(call.hub, request)
+    try:
+        changed = await call.service.ask(call.hub, request)
+    except problems.InvalidRequest as problem:
+        raise mistakes.at(f"/{what}", problem.detail) from None
     return Answer(
         schemas.Arms(
             experiment=changed.experiment,

@@ -29,7 +29,8 @@ async def start(call: Call) -> Answer:
     if len(service.exporting) >= service.config.limits.max_exports:
         raise problems.LimitReached(f"{len(service.exporting)} exports are under way")
     await note(call, "export", body.experiment, body)
-    identity = await asyncio.to_thread(exports.begin, project, body.experiment)
+    kept = service.config.limits.kept_exports
+    identity = await asyncio.to_thread(exports.begin, project, body.experiment, kept=kept)
     task = asyncio.create_task(
         asyncio.to_thread(
             exports.run,

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 
 from bothworlds.service.hub import Hub
 
+disable_created_metrics()  # nobody asks when a counter was made
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
@@ -39,9 +49,9 @@ class Metrics:
         self.commit_seconds.observe(seconds)
         self.batch_size.observe(size)
 
-    def text(self, hub: Hub) -> bytes:
+    def text(self, hub: Hub, odd_keys: int) -> bytes:
         """Those of the process and of the project of a hub, as Prometheus wants them."""
-        return generate_latest(self._all) + self.of(hub.replica.project).text(hub)
+        return generate_latest(self._all) + self.of(hub.replica.project).text(hub, odd_keys)
 
 
 class ProjectMetrics:
@@ -55,14 +65,20 @@ class ProjectMetrics:
         self._queue_depth = Gauge("queue_depth", "Requests that wait.", **kept)
         self._position = Gauge("log_position", "Entries that were learned.", **kept)
         self._open = Gauge("open_decisions", "Open decisions.", **kept)
+        self._oldest = Gauge("oldest_open_seconds", "Age of the oldest open decision in memory.", **kept)
         self._frozen = Gauge("frozen_bandits", "Bandits that learn no more.", **kept)
+        self._odd_keys = Gauge("odd_keys", "Keys whose rewards are not like those of others.", **kept)
         self._divergences = Gauge("divergences", "States that others have kept otherwise.", **kept)
 
-    def text(self, hub: Hub) -> bytes:
+    def text(self, hub: Hub, odd_keys: int) -> bytes:
         """All of it."""
+        self._odd_keys.set(odd_keys)
         self._queue_depth.set(hub.waiting)
         self._position.set(hub.position)
         self._open.set(hub.replica.n_open)
+        with contextlib.suppress(RuntimeError):  # the hub has changed it meanwhile: the age of before stays
+            oldest = next(iter(hub.replica.open.values()), None)
+            self._oldest.set(0.0 if oldest is None else max(0.0, time.time() - oldest.made))
         self._divergences.set(hub.divergences)
         bandits = list(hub.replica.bandits.values())
         self._frozen.set(sum(one.learner is not None and one.learner.frozen for one in bandits))

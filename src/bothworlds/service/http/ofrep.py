@@ -21,7 +21,9 @@ async def evaluate(call: Call) -> Answer:
     if not isinstance(segment, str):
         return refused(key, 400, "INVALID_CONTEXT", "segment must be a string")
     try:
-        made = await call.service.ask(call.hub, messages.Decide(key, segment=segment, unit=unit))
+        made = await call.service.ask(
+            call.hub, messages.Decide(key, segment=segment, unit=unit, key=call.caller.key_number)
+        )
     except problems.UnknownExperiment as problem:
         return refused(key, 404, "FLAG_NOT_FOUND", problem.detail)
     except problems.InvalidRequest as problem:

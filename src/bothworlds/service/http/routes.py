@@ -186,6 +186,13 @@ ENDPOINTS = (
     ),
     Endpoint(
         method="GET",
+        path="/v1/reporters",
+        right="read",
+        handler=watching.reporters,
+        answers={200: schemas.Reporters},
+    ),
+    Endpoint(
+        method="GET",
         path="/v1/stream",
         right="read",
         handler=watching.stream,

@@ -336,6 +336,37 @@ class Export(Reply):
 # --- the board ------------------------------------------------------------------------------------------
 
 
+class Reporter(Reply):
+    """What a key asked for and reported, and whether its rewards are like those of others on the same arm."""
+
+    key: str | None
+    """The id of the key, which is no secret; None for what came without one."""
+    label: str
+    decisions: int
+    answered: int
+    """Of those decisions, how many were reported on, by anybody."""
+    reports: int
+    compared: int
+    """Reports that were held against those of others on the same arm, each as often as it was."""
+    difference: float | None
+    """By how much its rewards are larger than theirs, in shares of the range."""
+    log_e: float | None
+    """The evidence for a difference from some key, as a natural logarithm: valid at any time."""
+    compared_with: int
+    """Keys that it was compared with often enough."""
+    differs_from: int
+    """Of those, how many it differs from."""
+    odd: bool
+    """Did it ever differ from more than half of them?"""
+
+
+class Reporters(Reply):
+    """All keys that asked or reported; ``error`` bounds the probability of any false alarm, ever."""
+
+    error: float
+    reporters: list[Reporter]
+
+
 class ArmView(Reply):
     """An arm of a bandit; bands hold at any time, with probability 0.95 for each."""
 
@@ -394,6 +425,8 @@ class Bandits(Reply):
     wait: float | None
     missing: float | None
     position: int
+    behind: int
+    """Entries of the log that are still to be read, after a start: until it is 0 there are more of all."""
     engine: str
     bandits: list[Bandit]
     after: str | None = None
@@ -440,6 +473,10 @@ class Tick(Reply):
     position: int
     free_bytes: int | None
     ready: bool
+    behind: int
+    """Entries of the log that are still to be read: those of before the service was started."""
+    odd_keys: int
+    """Keys whose rewards are not like those of others."""
     moved: list[Moved]
 
 

@@ -202,9 +202,9 @@ class Service:
             return "draining"
         if self.full is not None:
             return "storage-full"
-        for name, hub in self._hubs.items():
+        for hub in self._hubs.values():
             if hub.failure is not None:
                 return "storage-failed"
             if hub.replica.doubted:
-                return f"the log of {name!r} is behind"
+                return "log-behind"
         return None

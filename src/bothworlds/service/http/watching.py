@@ -14,6 +14,7 @@ from bothworlds.service import problems
 from bothworlds.service.http import schemas
 from bothworlds.service.http.endpoints import Answer, Call
 from bothworlds.service.http.schemas import moment
+from bothworlds.service.reporters import ERROR
 from bothworlds.service.store.base import DEFAULT, DROPPED, REPORT, WITHDRAWN
 from bothworlds.service.watch import Point, View, Watch, number
 
@@ -95,6 +96,7 @@ async def bandits(call: Call) -> Answer:
             wait=settings.wait,
             missing=settings.missing,
             position=watch.position,
+            behind=watch.behind,
             engine=engine(),
             bandits=here,
             after=more,
@@ -127,6 +129,32 @@ async def curve(call: Call) -> Answer:
     )
 
 
+async def reporters(call: Call) -> Answer:
+    """What each key asked for and reported, and which of them report odd rewards."""
+    watch = call.service.watch(call.caller.project)
+    known = await asyncio.to_thread(call.service.registry.known_keys, call.caller.project)
+    named = {key.number: key for key in known}
+    shown = []
+    for one in await asyncio.to_thread(watch.reported):
+        key = None if one.number is None else named.get(one.number)
+        shown.append(
+            schemas.Reporter(
+                key=None if key is None else key.id,
+                label="" if key is None else key.label,
+                decisions=one.decisions,
+                answered=one.answered,
+                reports=one.reports,
+                compared=one.compared,
+                difference=number(one.difference),
+                log_e=number(one.log_e),
+                compared_with=one.compared_with,
+                differs_from=one.differs_from,
+                odd=one.odd,
+            )
+        )
+    return Answer(schemas.Reporters(error=ERROR, reporters=shown))
+
+
 async def stream(call: Call) -> Answer:
     """What moves, once a second, as server-sent events; their ids are times in milliseconds."""
     service = call.service
@@ -153,6 +181,8 @@ async def events(call: Call, since: int) -> AsyncIterator[bytes]:
                 position=watch.position,
                 free_bytes=service.free_bytes,
                 ready=service.why_not_ready() is None,
+                behind=watch.behind,
+                odd_keys=watch.odd_keys,
                 moved=[
                     schemas.Moved(
                         experiment=view.experiment,

@@ -67,6 +67,8 @@ class DecisionRow(NamedTuple):
     due: float | None
     unit: bytes | None
     context: bytes | None
+    key: int | None = None
+    """The number of the key that asked for it."""
 
 
 class EntryRow(NamedTuple):
@@ -82,6 +84,8 @@ class EntryRow(NamedTuple):
     ticket: bytes | None
     at: float
     body: str | None
+    key: int | None = None
+    """The number of the key that reported it."""
 
 
 Told: TypeAlias = tuple[int, int | None, float | None, bytes | None]
@@ -95,6 +99,8 @@ class ReportRow(NamedTuple):
     kept: float
     at: float
     late: bool
+    key: int | None = None
+    """The number of the key that reported it."""
 
 
 class SnapshotRow(NamedTuple):

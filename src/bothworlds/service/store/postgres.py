@@ -41,7 +41,7 @@ CONNECTION: dict[str, Any] = {
 """What a URL need not say: a machine that is gone is noticed within half a minute."""
 TYPES = {
     **dict.fromkeys(("id", "decision", "ticket", "unit", "context", "state", "sha256"), "bytea"),
-    **dict.fromkeys(("project", "experiment", "bandit", "arm", "engine", "late"), "int4"),
+    **dict.fromkeys(("project", "experiment", "bandit", "arm", "engine", "late", "key"), "int4"),
     **dict.fromkeys(("pos", "seen"), "int8"),
     **dict.fromkeys(("probability", "made", "due", "kept", "at", "created"), "float8"),
     **dict.fromkeys(("kind", "body", "segment"), "text"),

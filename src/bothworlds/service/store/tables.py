@@ -133,7 +133,7 @@ class Tables(ABC):
     def reports(self, project: int, ids: Iterable[bytes]) -> dict[bytes, ReportRow]:
         """What was reported for these decisions and is not in the log."""
         rows = self._among(f"SELECT {REPORT} FROM report WHERE project = ? AND decision", ids, project)
-        return {row[0]: ReportRow(row[0], row[1], row[2], bool(row[3])) for row in rows}
+        return {row[0]: ReportRow(row[0], row[1], row[2], bool(row[3]), row[4]) for row in rows}
 
     def due(self, project: int, begin: float, end: float, limit: int) -> list[DecisionRow]:
         """Open decisions whose deadline is after ``begin`` and not after ``end``, the earliest first."""
@@ -235,7 +235,7 @@ class Tables(ABC):
     def insert_reports(self, project: int, rows: Sequence[ReportRow]) -> None:
         """Add reports."""
         columns = ("project", *ReportRow._fields)
-        self._insert("report", columns, [(project, *row[:3], int(row.late)) for row in rows])
+        self._insert("report", columns, [(project, *row[:3], int(row.late), row.key) for row in rows])
 
     def insert_snapshots(
         self, project: int, pos: int, engine: int, states: Mapping[int, bytes], swept: float
