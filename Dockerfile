@@ -8,7 +8,7 @@ FROM python:${PYTHON}-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/bothworlds
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 ARG EXTRAS=fast,service
 RUN /opt/bothworlds/bin/pip install ".[${EXTRAS}]"

@@ -8,7 +8,7 @@ JOBS ?= 2
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage browser pages lint format docs studies bench lab constants compare tournament delay advice evidence torture soak dist serve-demo clean
+.PHONY: help demo test test-python slow coverage browser latex pages lint format docs studies bench lab constants compare tournament delay advice evidence torture soak dist serve-demo clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,14 @@ browser: # Debian's chromium for the tests of the report, by apt when root; with
 	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install chromium fonts-dejavu-core >/dev/null; } \
 	  || echo "no chromium, and not root: the tests of the report in a browser will be skipped"
 
+LATEX := texlive-latex-recommended texlive-science texlive-pictures
+latex: $(VENV)/dev.stamp ## set tables and pgf figures with LaTeX, which apt installs when root (some 300 MB, once)
+	@kpsewhich siunitx.sty pgf.sty >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && echo "installing $(LATEX) with apt" && apt-get -qq update >/dev/null \
+	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $(LATEX) >/dev/null; } \
+	  || echo "no LaTeX, and not root: its tests will be skipped"
+	$(BIN)/python -m pytest -q tests/report/test_latex.py
+
 test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs, tests, examples (about 17 minutes)
 	@$(MAKE) --no-print-directory --jobs $(JOBS) lint pages browser
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" tests
@@ -54,6 +62,19 @@ test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs,
 
 slow: $(VENV)/dev.stamp ## tests that take ten seconds or more each: killed studies, caches, processes that compile (two minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow tests
+
+OTHER := .venv-$(notdir $(PYTHON))
+$(OTHER)/dev.stamp: $(SOURCES)
+	$(PYTHON) -m venv $(OTHER)
+	$(OTHER)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade pip
+	$(OTHER)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile \
+	  --editable '.[lab,cluster,postgres,openfeature]' --group test
+	@touch $@
+
+TESTS ?= tests
+test-python: $(OTHER)/dev.stamp ## the tests on another Python: make test-python PYTHON=python3.13 (in a venv of its own)
+	$(OTHER)/bin/python -VV
+	$(OTHER)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" $(TESTS)
 
 pages: $(VENV)/dev.stamp # the documentation without charts, every warning an error
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
@@ -135,5 +156,5 @@ dist: $(VENV)/dev.stamp ## build sdist and wheel, install the wheel in an empty 
 	@echo "dist/ is ready"
 
 clean: ## remove .venv, build and caches
-	rm -rf $(VENV) $(BENCH) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-python* $(BENCH) build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

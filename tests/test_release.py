@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -30,6 +31,20 @@ def test_the_citation_has_what_its_format_asks_for():
 def test_classifiers_name_the_oldest_python():
     oldest = PROJECT["requires-python"].removeprefix(">=")
     assert f"Programming Language :: Python :: {oldest}" in PROJECT["classifiers"]
+
+
+def test_the_description_of_a_wheel_has_no_link_into_the_repository():
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    readme = (ROOT / "README.md").read_text()
+    shown = module.described(readme)
+    assert re.search(r"\]\((?!https?:)", readme)
+    assert not re.search(r"\]\((?!https?:)", shown)
+    assert "arms may come and go (docs/arms.md)" in shown
+    assert shown.count("](https:") == readme.count("](https:")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from itertools import pairwise
 
@@ -294,18 +293,6 @@ def test_mistakes_leave_no_file(small, tmp_path):
         write_figures(small, tmp_path / "file")
     with pytest.raises(InvalidArgumentError, match="at least one panel"):
         figure([])
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
-def test_pgf_is_set_by_latex(study):
-    (panel,) = contents(study, "regret", world="Switching", y="per-root")
-    (pairs,) = contents(study, "pairs", world="Switching", reference="UCB1")
-    text = as_bytes(figure([panel, pairs], width=7, tex=True), "pgf").decode()
-    assert text.startswith("%% Creator: Matplotlib, PGF backend")
-    assert r"\sqrt{Kt}" in text
-    assert r"$\beta$=0.3" in text
-    assert "−" not in text
-    assert r"$-$" in text
 
 
 def test_pgf_asks_for_latex(small, monkeypatch):

@@ -125,7 +125,9 @@ def take_over(environment: Environment, base: Environment) -> None:
         fix = f"write {outer}({kind}(...), ...)"
         raise InvalidArgumentError("base", base, "a world in which one arm is chosen", fix=fix)
     if base.sleeps:
-        fix = f"write {type(base).__name__}({type(environment).__name__}(...), ...)"
+        late = type(environment).delay is not Environment.delay  # what sleeps has no late feedback
+        kind, outer = type(environment).__name__, type(base).__name__
+        fix = f"leave out {kind}" if late else f"write {outer}({kind}(...), ...)"
         raise InvalidArgumentError("base", base, "a world whose arms are always awake", fix=fix)
     for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm", "sets_add_up"):
         object.__setattr__(environment, name, getattr(base, name))

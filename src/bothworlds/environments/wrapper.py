@@ -32,8 +32,8 @@ class Wrapper(Environment):
         if not isinstance(self.base, Environment):
             raise InvalidArgumentError("base", self.base, "an environment")
         if self.base.delay(1000).longest > 0:
-            plain = self.problem.plain
-            fix = f"write Delayed({type(self).__name__}(...), ...)" if plain else "leave out Delayed"
+            turned = self.problem.plain and not self.sleeps
+            fix = f"write Delayed({type(self).__name__}(...), ...)" if turned else "leave out Delayed"
             raise InvalidArgumentError("base", self.base, "an environment that is not Delayed", fix=fix)
         take_over(self, self.base)
 

@@ -156,7 +156,7 @@ def test_lines_where_nobody_sees_a_bar(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(module, "TICK", 0.0)
     run_study(study(), tmp_path / "out", jobs=1)
     first, *lines, last = capsys.readouterr().err.splitlines()
-    assert first == f"16 to play on 1 thread, into {tmp_path / 'out'}"
+    assert first == f"16 chunks to play on 1 thread, into {tmp_path / 'out'}"
     assert re.fullmatch(r"16 chunks played in \d+:\d\d", last)
     assert lines
     where = r"(?:, (?:TsallisINF|UCB1) in Bernoulli K=[34] Δ=0.2)?"  # what is being played

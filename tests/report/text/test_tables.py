@@ -63,10 +63,12 @@ def test_latex_sets_the_best_in_bold_and_names_groups_once(study):
 def test_latex_for_siunitx(study):
     text = study.table("summary", format="latex", siunitx=True)
     assert "siunitx" in text
-    assert re.search(r"\\begin\{tabular\}\{lSlS+\}", text)
-    assert re.search(r"& (\\bfseries )?-?[\d.]+ \+- [\d.]+ &", text)
-    assert "{mean regret $\\pm$ 95\\%}" in text  # a heading is no number
-    assert "{--}" in text  # where there is no number
+    room = r"S\[table-format=-?\d+(\.\d+)?\]"
+    assert re.search(rf"\\begin{{tabular}}{{l{room}l{room}@{{\${{}}\\pm{{}}\$}}({room})+}}", text)
+    assert re.search(r"& \\bfseries [\d.]+ & \\bfseries [\d.]+ &", text)
+    assert r"\multicolumn{2}{c}{mean regret $\pm$ 95\%}" in text  # a heading is no number
+    assert "optimal" not in text  # no world here has a lower bound: the column would be empty
+    assert "{--}" in study.table("cells", format="latex", siunitx=True)  # where there is no number
 
 
 def test_latex_prints_what_was_written():
@@ -164,9 +166,23 @@ def test_numbers_are_never_cut(study):
         Console(file=out, width=width).print(formats.as_rich(long))
         lines = out.getvalue()
         assert max(map(len, lines.splitlines())) <= width
-        assert all(row[-1] in lines and row[-2] in lines for row in card.rows)
-        whole = all(cell in lines for row in card.rows for cell in row[1:])
+        assert all(row[-1] in lines and row[-card.totals] in lines for row in card.rows)
+        whole = all(cell in lines for row in card.rows for cell in row[1 : -card.totals])
         assert whole != ("No room for the scores of" in lines)
+
+
+def test_the_scorecard_ranks_by_medians_and_trimmed_means_too(study):
+    card = tables.scorecard_table(study)
+    assert card.header[-4:] == ("geometric mean", "by median", "by trimmed", "worst")
+    ranked = study.ranking.set_index("policy")
+    for row in card.rows:
+        expected = ranked.loc[row[0], ["geometric_mean", "by_median", "by_trimmed", "worst"]]
+        assert row[-4:] == tuple(map(tables.format_number, expected))
+    headings = [list(version.header) for version in formats.narrower(card)]
+    assert [len(heading) for heading in headings] == [len(card.header)] * 2 + [len(card.header) - 2, 3]
+    assert headings[-1] == ["policy", "mean", "worst"]
+    told = [tables.ROBUST_NOTE in version.notes for version in formats.narrower(card)]
+    assert told == [True, True, False, False]
 
 
 def test_many_environments_stand_in_rows(tmp_path):

@@ -206,8 +206,10 @@ class _Run:
     def run(self) -> Summary:
         """Everything, with a record of it in the manifest."""
         store, missing = self.store, self.missing
-        saved = f"{some_are(len(store.done), len(store.plan), 'chunk')} there, " if store.done else ""
-        self.display.say(f"{saved}{len(missing)} to play on {self.workers.name}, into {store.path}")
+        many = counted(len(missing), "chunk")
+        if store.done:
+            many = f"{some_are(len(store.done), len(store.plan), 'chunk')} there, {len(missing)}"
+        self.display.say(f"{many} to play on {self.workers.name}, into {store.path}")
         try:
             store.manifest["runs"].append(self.record)
             self.save(store.write_manifest)

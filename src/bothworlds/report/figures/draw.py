@@ -18,6 +18,7 @@ from bothworlds.report.figures.style import (
     MUTED,
     PART_COLORS,
     SIZE,
+    Numbers,
     color_of,
     dash_of,
     marker_of,
@@ -79,21 +80,25 @@ def _scales(ax: Axes, contents: Lines) -> None:
     if contents.y_scale == "log" and contents.steps:
         ax.set_yscale("log", nonpositive="mask")
     elif contents.y_scale == "log":
-        _log_on_both_sides(ax.yaxis, values)
+        # a scale in rounds begins at one of regret: what comes before, in the first hundredth, is no curve
+        late = [line.y[line.x >= 0.01 * line.x[-1]] for line in contents.lines if line.x.size]
+        known = np.concatenate([*late, values[values >= 1.0]] if late else [np.zeros(1)])
+        _log_scale(ax.yaxis, known, least=0.0 if contents.ticks else 1.0)
     elif contents.zero and values.size:
         low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
         ax.set_ylim(low * 1.04, high * 1.04 or 1.0)
     _fit_across(ax, contents)
     name_ticks(ax.xaxis, contents.x_scale, contents.ticks)
-    name_ticks(ax.yaxis, contents.y_scale, signed=not contents.steps)
+    name_ticks(ax.yaxis, contents.y_scale)
 
 
 def _fit_across(ax: Axes, contents: Lines) -> None:
     """From the first point to the last, with room for markers on a sweep; linear rounds begin at zero."""
     if not contents.lines:
         return
+    bottom = ax.get_ylim()[0] if ax.get_yscale() == "log" and not contents.steps else -np.inf
     low, high = (
-        min(float(line.x[0]) for line in contents.lines),
+        min(float(line.x[np.argmax(line.y >= bottom)]) for line in contents.lines),  # where it is seen
         max(float(line.x[-1]) for line in contents.lines),
     )
     if low == high:
@@ -132,20 +137,22 @@ def _(contents: Rows, ax: Axes, words: Words) -> None:
     ax.set_xlabel(words(contents.x_label))
     if contents.x_scale == "log":
         values = np.concatenate([np.r_[row.line, row.middle] for row in contents.rows] or [np.zeros(1)])
-        _log_on_both_sides(ax.xaxis, values)
-    name_ticks(ax.xaxis, contents.x_scale, signed=True)
+        _log_scale(ax.xaxis, values)
+    name_ticks(ax.xaxis, contents.x_scale)
 
 
-def _log_on_both_sides(axis: Any, values: Any) -> None:
-    """A log scale that is linear between −1 and 1, as regret may be zero or negative; nothing below zero
-    where there is none."""
+def _log_scale(axis: Any, values: Any, *, least: float = 0.0) -> None:
+    """A log scale, where all values are positive, and none is below ``least``.
+
+    Regret may be zero or negative: then it is logarithmic on both sides of zero, and linear between −1 and 1.
+    """
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
     limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
-    if low >= 10.0:
-        scale("log")
-        limits(low / 1.15, high * 1.15)
+    if low >= least and low > 1e-7 * high:
+        limits(low / 1.15, high * 1.15)  # first: matplotlib would look for limits of its own
+        scale("log", nonpositive="clip")  # a band may reach below zero
         return
     scale("symlog", linthresh=1.0, linscale=0.3)
     limits(0.0 if low >= 0.0 else low * 1.2, high * 1.2)
@@ -199,10 +206,10 @@ def _(contents: Stack, ax: Axes, words: Words) -> None:
     ax.set_xlim(float(contents.x[0]), float(contents.x[-1]))
     if contents.whole:
         ax.set_ylim(0.0, 1.0)
-        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
+        ax.yaxis.set_major_formatter(Numbers(lambda value, _: f"{100 * value:.0f}%"))
     else:
         ax.plot(contents.x, contents.parts.sum(axis=0), color=INK, linewidth=1.0)
-        ax.yaxis.set_major_formatter(short_number)
+        ax.yaxis.set_major_formatter(Numbers(short_number))
     ax.set_xlabel("round")
     ax.set_ylabel(words(contents.y_label))
     name_ticks(ax.xaxis, contents.x_scale)

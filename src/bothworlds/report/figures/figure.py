@@ -18,7 +18,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import Formatter, FuncFormatter
+from matplotlib.ticker import Formatter
 
 from bothworlds import _check
 from bothworlds._words import did_you_mean
@@ -213,10 +213,10 @@ class _InLatex(Formatter):
 
 
 def _tick_words(axes: Sequence[Axes]) -> None:
-    """The numbers at ticks as LaTeX: their minus sign is none of its letters."""
+    """The numbers at ticks as LaTeX: their minus sign is none of its letters. Names are LaTeX already."""
     for axis in (axis for ax in axes for axis in (ax.xaxis, ax.yaxis)):
         plain = axis.get_major_formatter()
-        if isinstance(plain, FuncFormatter):
+        if isinstance(plain, style.Numbers):
             axis.set_major_formatter(_InLatex(plain))
 
 
@@ -274,7 +274,7 @@ def _equalize(shown: Sequence[Contents], axes: Sequence[Axes]) -> None:
                 getattr(ax, put_limits)(*limits)
     for panel, ax in zip(shown, axes, strict=True):
         if isinstance(panel, Lines):
-            style.name_ticks(ax.yaxis, panel.y_scale, signed=not panel.steps)
+            style.name_ticks(ax.yaxis, panel.y_scale)
             style.name_ticks(ax.xaxis, panel.x_scale, panel.ticks)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.font_manager import get_font_names
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
@@ -87,6 +87,10 @@ def settings(font: str) -> Any:
         "ytick.major.width": 0.6,
         "xtick.major.size": 2.5,
         "ytick.major.size": 2.5,
+        "xtick.minor.width": 0.4,
+        "ytick.minor.width": 0.4,
+        "xtick.minor.size": 1.4,
+        "ytick.minor.size": 1.4,
         "axes.grid": True,
         "axes.axisbelow": True,
         "grid.color": GRID,
@@ -137,17 +141,59 @@ def short_number(value: float, _: Any = None) -> str:
     return f"{value / unit:.4g}{letter}".replace("-", "−")
 
 
-def name_ticks(axis: Any, scale: str, ticks: Sequence[float] = (), *, signed: bool = False) -> None:
+class Numbers(FuncFormatter):
+    """Writes the numbers at ticks, as text that is not LaTeX yet."""
+
+
+class Powers(FuncFormatter):
+    """Writes powers of ten, as mathematics."""
+
+
+def power_of_ten(value: float, _: Any = None) -> str:
+    """A power of ten, or zero, as mathematics.
+
+    >>> power_of_ten(1e4), power_of_ten(-10.0), power_of_ten(0.0)
+    ('$10^{4}$', '$-10^{1}$', '$0$')
+    """
+    sign, size = "-" if value < 0.0 else "", abs(value)
+    return f"${sign}10^{{{round(math.log10(size))}}}$" if size else "$0$"
+
+
+def name_ticks(axis: Any, scale: str, ticks: Sequence[float] = ()) -> None:
     """Put ticks where they say something: swept values, powers of ten, round steps within a decade."""
-    axis.set_major_formatter(FuncFormatter(short_number))
+    axis.set_major_formatter(Numbers(short_number))
     if scale == "log":
         low, high = sorted(axis.get_view_interval())
-        found = list(ticks) or (signed_ticks(low, high) if signed else log_ticks(low, high))
+        found = list(ticks) or (
+            signed_ticks(low, high) if axis.get_scale() == "symlog" else log_ticks(low, high)
+        )
+        between = [] if ticks else minor_ticks(found, low, high)
+        if between:
+            axis.set_major_formatter(Powers(power_of_ten))
         axis.set_major_locator(FixedLocator(found))
-        axis.set_minor_locator(NullLocator())
+        axis.set_minor_locator(FixedLocator(between))
+        axis.set_minor_formatter(NullFormatter())
         axis.set_view_interval(low, high, ignore=True)
     elif ticks:
         axis.set_major_locator(FixedLocator(list(ticks)))
+
+
+def minor_ticks(named: Sequence[float], low: float, high: float) -> list[float]:
+    """The multiples of powers of ten between low and high, where powers of ten (and zero) are what is named.
+
+    >>> minor_ticks([10.0, 100.0], 8, 250)
+    [8.0, 9.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 200.0]
+    >>> minor_ticks([200.0, 400.0], 150, 450)
+    []
+    """
+    powers = [math.log10(abs(tick)) for tick in named if tick]
+    if not powers or any(abs(power - round(power)) > 1e-9 for power in powers):
+        return []
+    decades = range(math.floor(min(powers)) - 1, math.ceil(max(powers)) + 1)
+    sizes = [digit * 10.0**k for k in decades for digit in range(2, 10)]
+    if 0.0 in named:  # linear between −1 and 1
+        sizes = [size for size in sizes if size > 1.0]
+    return [value for size in sizes for value in (-size, size) if low <= value <= high]
 
 
 def signed_ticks(low: float, high: float) -> list[float]:

@@ -213,11 +213,14 @@ def grid(
     policies: Sequence[str],
     worlds: Sequence[Heading],
     cells: Mapping[tuple[str, str], Any],
-    totals: Mapping[Heading, Mapping[str, Any]] | None = None,
+    before: Mapping[Heading, Mapping[str, Any]] | None = None,
+    after: Mapping[Heading, Mapping[str, Any]] | None = None,
 ) -> Grid:
-    """Policies × worlds, with further columns per policy; worlds in rows where there are many of them."""
-    table = [(name, [column.get(p) for p in policies]) for name, column in (totals or {}).items()]
+    """Policies × worlds, with further columns per policy before and after them; worlds in rows where there
+    are many of them."""
+    table = [(name, [column.get(p) for p in policies]) for name, column in (before or {}).items()]
     table += [(world, [cells.get((p, world.name)) for p in policies]) for world in worlds]
+    table += [(name, [column.get(p) for p in policies]) for name, column in (after or {}).items()]
     if len(worlds) > MOST_COLUMNS and len(worlds) > len(policies):
         return Grid(caption, "world", [Heading(p) for p in policies], table)
     rows = [(Heading(p), [column[i] for _, column in table]) for i, p in enumerate(policies)]
@@ -231,8 +234,8 @@ def score_grid(card: Scorecard) -> Grid:
     caption = (
         f"Scores after {card.rounds}: lower is better, {RATIO_STEPS[0][1]} marks the best of a world. "
         f"The score {meanings}. Colors show the ratio to the best of the same world; “mean” is the geometric "
-        "mean of these ratios, “by median” and “by trimmed” the same where medians and trimmed means "
-        "stand in for means, “worst” the largest."
+        "mean of these ratios, “worst” the largest, “by median” and “by trimmed” the geometric mean where "
+        "medians and trimmed means stand in for means."
     )
     worlds = [Heading(name, card.kinds.get(name, "")) for name in card.environments]
     cells = {key: entry._asdict() | {"step": entry.step} for key, entry in card.entries.items()}
@@ -240,13 +243,13 @@ def score_grid(card: Scorecard) -> Grid:
         Heading("mean", "geometric"): {
             p: {"total": x, "strong": True} for p, x in card.geometric_mean.items()
         },
-        **{
-            Heading(f"by {name}", "geometric"): {p: {"total": x, "strong": False} for p, x in column.items()}
-            for name, column in card.robust.items()
-        },
         Heading("worst"): {p: {"total": x, "strong": False} for p, x in card.worst.items()},
     }
-    return grid(caption, card.policies, worlds, cells, totals)
+    robust = {
+        Heading(f"by {name}", "geometric"): {p: {"total": x, "strong": False} for p, x in column.items()}
+        for name, column in card.robust.items()
+    }
+    return grid(caption, card.policies, worlds, cells, totals, robust)
 
 
 def _grids(study: Study, all_panels: Sequence[Panel]) -> dict[str, Grid | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import BytesIO, StringIO
 
@@ -19,8 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bothworlds._words import counted
-from bothworlds.report.text.tables import TextTable
+from bothworlds.report.text.tables import ROBUST_NOTE, TextTable
 
+FEWEST_TOTALS = 2  # of a scorecard: the geometric mean and the worst
 TABLE_FORMATS = ("text", "csv", "latex", "markdown")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -82,14 +84,11 @@ class _Fitting:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table, room = self.table, options.max_width
         endless = options.update_width(100_000)
-        if (
-            table.styles
-            and not table.transposed
-            and Measurement.get(console, endless, _grid(table)).maximum > room
-        ):
-            table = with_letters(table)
-            if Measurement.get(console, endless, _grid(table)).minimum > room:
-                table = without_environments(table)
+        for table in narrower(self.table):
+            needs = Measurement.get(console, endless, _grid(table))
+            narrow = table.totals == FEWEST_TOTALS  # names of policies wrap where nothing else gives way
+            if room >= (needs.minimum if narrow else needs.maximum):
+                break
         yield Text(table.title, style="bold")
         yield _grid(table)
         yield from map(Text, table.notes)
@@ -99,7 +98,10 @@ def _grid(table: TextTable) -> Table:
     result = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for j, (name, right) in enumerate(zip(table.header, table.numbers, strict=True)):
         # a scorecard has many columns: long headings go over several lines, numbers never do
-        heading = "\n".join(textwrap.wrap(name, 12)) if table.styles and right else name
+        total = 0 < len(table.header) - j <= table.totals and not table.transposed
+        heading = (
+            "\n".join(name.split() if total else textwrap.wrap(name, 12)) if table.styles and right else name
+        )
         whole = bool(table.styles) and right  # a number that is cut would be another one
         widest = max((cell_len(row[j]) for row in table.rows), default=0) if whole else 0
         result.add_column(
@@ -117,28 +119,39 @@ def _grid(table: TextTable) -> Table:
     return result
 
 
-def with_letters(table: TextTable) -> TextTable:
-    """The scorecard with A, B, … for the environments, which are listed below it."""
-    environments = table.header[1:-2]
-    letters = string.ascii_uppercase[: len(environments)]
-    header = (table.header[0], *letters, "mean", "worst")
-    key = tuple(f"{letter}  {name}" for letter, name in zip(letters, environments, strict=True))
-    return replace(table, header=header, notes=key + table.notes)
-
-
-def without_environments(table: TextTable) -> TextTable:
-    """The lettered scorecard without its environments, for terminals that have no room for their numbers."""
-    n = len(table.header) - 3
+def narrower(table: TextTable) -> Iterator[TextTable]:
+    """The table, and, of a scorecard, ever narrower versions of it: with A, B, … for the environments, which
+    are listed below it; without what stands in for means; without environments."""
+    yield table
+    if not table.totals or table.transposed:
+        return
+    n = len(table.header) - 1 - table.totals
+    totals = range(n + 1, len(table.header))
+    letters = string.ascii_uppercase[:n]
+    key = tuple(f"{letter}  {name}" for letter, name in zip(letters, table.header[1:], strict=False))
+    header = (table.header[0], *letters, "mean", *table.header[n + 2 :])
+    lettered = replace(table, header=header, notes=key + table.notes)
+    few = tuple(note for note in table.notes if note != ROBUST_NOTE)
+    if n:
+        yield lettered
+        kept = _columns(lettered, [*range(n + 2), totals[-1]])
+        yield replace(kept, totals=FEWEST_TOTALS, notes=key + few)
     scores = f"the scores of {counted(n, 'environment')}"
     note = f"No room for {scores}: widen the terminal, or see the table “scores”."
-    columns = [0, n + 1, n + 2]
+    alone = _columns(lettered, [0, totals[0], totals[-1]])
+    yield replace(alone, totals=FEWEST_TOTALS, notes=(*[note] * bool(n), *few))
+
+
+def _columns(table: TextTable, kept: Sequence[int]) -> TextTable:
+    """Some columns of a table."""
+    places = {j: place for place, j in enumerate(kept)}
     return replace(
         table,
-        header=tuple(table.header[j] for j in columns),
-        rows=[tuple(row[j] for j in columns) for row in table.rows],
-        numbers=tuple(table.numbers[j] for j in columns),
-        notes=(note, *table.notes[n:]),
-        styles={(i, columns.index(j)): style for (i, j), style in table.styles.items() if j in columns},
+        header=tuple(table.header[j] for j in kept),
+        rows=[tuple(row[j] for j in kept) for row in table.rows],
+        numbers=tuple(table.numbers[j] for j in kept),
+        styles={(i, places[j]): style for (i, j), style in table.styles.items() if j in places},
+        best=frozenset((i, places[j]) for i, j in table.best if j in places),
     )
 
 
@@ -181,13 +194,21 @@ def as_latex(table: TextTable, *, siunitx: bool = False) -> str:
     """A ``tabular`` with the rules of booktabs; title and notes are comments above it.
 
     Numbers are in math mode, the best in bold, and what names a group of rows is printed once. With
-    ``siunitx`` columns of numbers are its ``S`` columns, which align them at the decimal point.
+    ``siunitx`` columns of numbers are its ``S`` columns, which align them at the decimal point; means and
+    the widths of their intervals stand in two of them, with ± between.
     """
-    options = "separate-uncertainty, detect-weight, group-digits=integer, group-separator={,}"
+    paired = [_is_paired(row[j] for row in table.rows) for j in range(len(table.header))]
+    options = "detect-weight, group-digits=integer, group-minimum-digits=4, "
+    options += "group-separator={,}"
     needs = r"needs \usepackage{booktabs}" + (rf" and \usepackage[{options}]{{siunitx}}" if siunitx else "")
-    number = "S" if siunitx else "r"
-    columns = "".join(number if right else "l" for right in table.numbers)
-    header = [f"{{{latex(cell)}}}" if siunitx and right else latex(cell) for cell, right in _headed(table)]
+    columns = "".join(
+        (_aligned(row[j] for row in table.rows) if siunitx else "r") if right else "l"
+        for j, right in enumerate(table.numbers)
+    )
+    header = [
+        _across(latex(cell), paired[j]) if siunitx and right else latex(cell)
+        for j, (cell, right) in enumerate(zip(table.header, table.numbers, strict=True))
+    ]
     lines = []
     for i, row in enumerate(table.rows):
         group, before = row[: table.grouped], table.rows[i - 1][: table.grouped]
@@ -195,7 +216,8 @@ def as_latex(table: TextTable, *, siunitx: bool = False) -> str:
         if i > 0 and table.grouped and not again:
             lines.append(r"\addlinespace")
         cells = [
-            "" if again and j < table.grouped else _latex_cell(table, i, j, siunitx) for j in range(len(row))
+            "" if again and j < table.grouped else _latex_cell(table, i, j, siunitx, paired[j])
+            for j in range(len(row))
         ]
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join(
@@ -213,27 +235,55 @@ def as_latex(table: TextTable, *, siunitx: bool = False) -> str:
     )
 
 
-def _headed(table: TextTable) -> list[tuple[str, bool]]:
-    return list(zip(table.header, table.numbers, strict=True))
-
-
 _DIGITS = re.compile(r"(−?[\d,]*\.?\d+)(?: ± ([\d,]*\.?\d+))?( [★●○·✗])?")
 
 
-def _latex_cell(table: TextTable, i: int, j: int, siunitx: bool) -> str:
+def _is_paired(cells: Iterable[str]) -> bool:
+    """Whether these are means with widths."""
+    return any(match and match[2] for match in map(_DIGITS.fullmatch, cells))
+
+
+def _aligned(cells: Iterable[str]) -> str:
+    r"""The columns of siunitx with room for these numbers: one, or two with ± between.
+
+    >>> print(_aligned(["1,234 ± 12", "−5.20 ± 0.31", "–"]), _aligned(["16", "8"]), _aligned(["–"]))
+    S[table-format=-4.2]@{${}\pm{}$}S[table-format=2.2] S[table-format=2] r
+    """
+    found = [match.groups() for match in map(_DIGITS.fullmatch, cells) if match]
+    if not found:
+        return "r"
+    widths = [width for _, width, _ in found if width]
+    between = rf"@{{${{}}\pm{{}}$}}{_with_room(widths)}" if widths else ""
+    return _with_room([value for value, _, _ in found]) + between
+
+
+def _with_room(numbers: Sequence[str]) -> str:
+    parts = [number.lstrip("−").replace(",", "").partition(".") for number in numbers]
+    before, after = max(len(whole) for whole, _, _ in parts), max(len(decimals) for _, _, decimals in parts)
+    sign = "-" if any(number.startswith("−") for number in numbers) else ""
+    return f"S[table-format={sign}{before}{f'.{after}' if after else ''}]"
+
+
+def _across(text: str, paired: bool) -> str:
+    """What is no number, in one column of siunitx or across two."""
+    return rf"\multicolumn{{2}}{{c}}{{{text}}}" if paired else f"{{{text}}}"
+
+
+def _latex_cell(table: TextTable, i: int, j: int, siunitx: bool, paired: bool) -> str:
     cell, best = table.rows[i][j], (i, j) in table.best
     found = _DIGITS.fullmatch(cell) if table.numbers[j] else None
     if found is None:
         text = rf"\textbf{{{latex(cell)}}}" if best else latex(cell)
-        return f"{{{text}}}" if siunitx and table.numbers[j] else text
+        return _across(text, paired) if siunitx and table.numbers[j] else text
     value, width, mark = found.groups()
-    if siunitx:
-        plain = value.replace(",", "").replace("−", "-")
-        plain += f" +- {width.replace(',', '')}" if width else ""
-        return rf"\bfseries {plain}" if best else plain
+    if siunitx and bool(width) == paired:
+        plain = [number.replace(",", "").replace("−", "-") for number in (value, width) if number]
+        return " & ".join(rf"\bfseries {number}" if best else number for number in plain)
     inside = value.replace(",", "{,}").replace("−", "-")
     inside += rf" \pm {width.replace(',', '{,}')}" if width else ""
     number = rf"$\mathbf{{{inside}}}$" if best else f"${inside}$"
+    if siunitx:
+        return _across(number, paired)
     return number if mark is None else f"{number} {latex(mark.strip())}"
 
 

@@ -121,6 +121,8 @@ class TextTable:
     """Cells by (row, column) that are set in bold: the best of their world."""
     grouped: int = 0
     """So many columns at the left name a group of rows; papers print them once per group."""
+    totals: int = 0
+    """So many columns at the right are over all environments: this is a scorecard."""
     transposed: bool = False
     """Is it a scorecard with environments in rows?"""
 
@@ -256,17 +258,21 @@ TITLES = {
 
 
 def text_table(study: Study, name: str) -> TextTable:
-    """The table of that name, for readers."""
+    """The table of that name, for readers: without columns that have nothing in any row."""
     if name == "scorecard":
         return scorecard_table(study)
-    columns = TABLE_COLUMNS[name]
     frame = getattr(study, name)
-    headers = tuple(header for header, _, _ in columns)
+    records = frame.to_dict("records")
+    entries = {
+        header: (right, [entry(row) for row in records]) for header, right, entry in TABLE_COLUMNS[name]
+    }
+    shown = {header: told for header, told in entries.items() if not records or set(told[1]) != {MISSING}}
+    headers = tuple(shown)
     return TextTable(
         f"{study.title}: {TITLES[name]}",
         headers,
-        [tuple(entry(row) for _, _, entry in columns) for row in frame.to_dict("records")],
-        tuple(right for _, right, _ in columns),
+        list(zip(*(cells for _, cells in shown.values()), strict=True)),
+        tuple(right for right, _ in shown.values()),
         _incomplete(study),
         best=_best(frame, *BEST[name], headers) if name in BEST else frozenset(),
         grouped=2 if headers[:2] == ("environment", "horizon") else 0,
@@ -330,6 +336,8 @@ def scorecard_table(study: Study) -> TextTable:
     several = len(card.environments) > MOST_ENVIRONMENTS
     transposed = several and len(card.policies) <= MOST_ENVIRONMENTS
     environments = card.environments if transposed or not several else []
+    robust = {f"by {name}": ratios for name, ratios in card.robust.items()}
+    totals = {"geometric mean": card.geometric_mean, **robust, "worst": card.worst}
     rows: list[tuple[str, ...]] = []
     styles = {}
     for i, policy in enumerate(card.policies):
@@ -339,12 +347,12 @@ def scorecard_table(study: Study) -> TextTable:
             mark, styles[i, j] = mark_and_style(math.nan if entry is None else entry.ratio)
             text = MISSING if entry is None else format_number(entry.score)
             cells.append(LOG_ENDED if entry is not None and entry.ended else f"{text} {mark}")
-        overall = [ratios.get(policy, math.nan) for ratios in (card.geometric_mean, card.worst)]
+        overall = [ratios.get(policy, math.nan) for ratios in totals.values()]
         for j, ratio in enumerate(overall, start=len(cells)):
             styles[i, j] = mark_and_style(ratio)[1]
         rows.append((*cells, *map(format_number, overall)))
     heads = [f"{name}*" if card.kinds.get(name) == MINIMAX_SCORE else name for name in environments]
-    header = ("policy", *heads, "geometric mean", "worst")
+    header = ("policy", *heads, *totals)
     numbers = (False, *[True] * (len(header) - 1))
     title = f"{study.title}: {TITLES['scorecard']} after {card.rounds}"
     best = frozenset(
@@ -354,7 +362,7 @@ def scorecard_table(study: Study) -> TextTable:
         if (policy, environment) in card.entries and card.entries[policy, environment].ratio == 1.0
     )
     notes = _score_notes(card, shown=bool(environments)) + _incomplete(study)
-    table = TextTable(title, header, rows, numbers, notes, styles, best)
+    table = TextTable(title, header, rows, numbers, notes, styles, best, totals=len(totals))
     return _transpose(table) if transposed else table
 
 
@@ -373,13 +381,16 @@ def _transpose(table: TextTable) -> TextTable:
     )
 
 
+ROBUST_NOTE = "By median, by trimmed: the geometric mean where medians and trimmed means stand in for means."
+
+
 def _score_notes(card: Scorecard, *, shown: bool) -> tuple[str, ...]:
     """What the numbers of the scorecard mean."""
     overall = "Geometric mean and worst: ratio to the best over environments."
     n_environments = len(card.environments)
     if not shown:
-        return f"{n_environments} environments; the table “scores” has them all.", overall
+        return f"{n_environments} environments; the table “scores” has them all.", overall, ROBUST_NOTE
     minimax = [name for name, kind in card.kinds.items() if kind == MINIMAX_SCORE]
     kinds = ["Score: (R + K)/(R of the best + K), 1 is the best"] if len(minimax) < n_environments else []
     kinds += ["* no fixed gaps: R/√(KT), about 1 is the minimax rate"] if minimax else []
-    return "; ".join(kinds) + ".", MARK_LEGEND + ".", overall
+    return "; ".join(kinds) + ".", MARK_LEGEND + ".", overall, ROBUST_NOTE
