@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
+WORKERS := $(shell expr $(JOBS) + 1)  # of the tests: some of them wait for others' processes
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
@@ -57,8 +58,8 @@ latex: $(VENV)/dev.stamp ## set tables and pgf figures with LaTeX, which apt ins
 
 test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs, tests, examples (about 17 minutes)
 	@$(MAKE) --no-print-directory --jobs $(JOBS) lint pages browser
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" tests
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md docs src  # a page in one process
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" tests
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile README.md docs src  # a page in one process
 
 slow: $(VENV)/dev.stamp ## tests that take ten seconds or more each: killed studies, caches, processes that compile (two minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow tests

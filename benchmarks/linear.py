@@ -1,7 +1,7 @@
 """Linear bandits: regret in the worlds of docs/linear.md, and the time of a round beside NumPy.
 
 ``python benchmarks/linear.py`` prints the tables of docs/linear.md; ``--speed`` the times alone, ``--regret``
-the regret alone.
+the regret alone; ``--arms 200`` has more of them.
 """
 
 from __future__ import annotations
@@ -37,37 +37,35 @@ def constrained(means: np.ndarray, horizon: int) -> bw.Environment:
     return E.ChangePoints(means=[levels[i % 2] for i in range(len(changes) + 1)], changes=changes)
 
 
-def regret(horizon: int, replications: int, seed: int) -> None:
+def regret(n_arms: int, horizon: int, replications: int, seed: int) -> None:
     """Mean regret ± two standard errors."""
-    for n_arms in (20, 200):
-        features, means = problem(n_arms)
-        policies = {
-            "LinearSPM(x)": bw.LinearSPM(features),
-            'LinearSPM(x, constants="paper")': bw.LinearSPM(features, constants="paper"),
-            "EXP2(x)": bw.EXP2(features),
-            "EXP2(x, rate=0.35)": bw.EXP2(features, rate=0.35),
-            "TsallisINF()": bw.TsallisINF(),
-            "Thompson()": bw.Thompson(),
-            "UCB1()": bw.UCB1(),
-            "Uniform()": bw.Uniform(),
-        }
-        worlds = {"stochastic": E.Bernoulli(means=means), "constrained": constrained(means, horizon)}
-        gap = np.diff(np.sort(means)[:2])[0]
-        print(
-            f"\n{n_arms} arms, {DIMENSION} features, smallest gap {gap:.3f}, T = {horizon:,}, "
-            f"{replications} runs"
+    features, means = problem(n_arms)
+    policies = {
+        "LinearSPM(x)": bw.LinearSPM(features),
+        'LinearSPM(x, constants="paper")': bw.LinearSPM(features, constants="paper"),
+        "EXP2(x)": bw.EXP2(features),
+        "EXP2(x, rate=0.35)": bw.EXP2(features, rate=0.35),
+        "TsallisINF()": bw.TsallisINF(),
+        "Thompson()": bw.Thompson(),
+        "UCB1()": bw.UCB1(),
+        "Uniform()": bw.Uniform(),
+    }
+    worlds = {"stochastic": E.Bernoulli(means=means), "constrained": constrained(means, horizon)}
+    gap = np.diff(np.sort(means)[:2])[0]
+    print(
+        f"\n{n_arms} arms, {DIMENSION} features, smallest gap {gap:.3f}, T = {horizon:,}, {replications} runs"
+    )
+    print(f"| policy | {' | '.join(worlds)} |\n|---|{'---|' * len(worlds)}")
+    cells: dict[str, list[str]] = {name: [] for name in policies}
+    for world in worlds.values():
+        run = bw.simulate(
+            policies, world, horizon=horizon, replications=replications, seed=seed, checkpoints=[horizon]
         )
-        print(f"| policy | {' | '.join(worlds)} |\n|---|{'---|' * len(worlds)}")
-        cells: dict[str, list[str]] = {name: [] for name in policies}
-        for world in worlds.values():
-            run = bw.simulate(
-                policies, world, horizon=horizon, replications=replications, seed=seed, checkpoints=[horizon]
-            )
-            for name, values in zip(policies, run.regret[..., -1], strict=True):
-                error = 2.0 * values.std(ddof=1) / math.sqrt(values.size)
-                cells[name].append(f"{values.mean():.0f} ± {error:.0f}")
-        for name, row in cells.items():
-            print(f"| `{name}` | {' | '.join(row)} |", flush=True)
+        for name, values in zip(policies, run.regret[..., -1], strict=True):
+            error = 2.0 * values.std(ddof=1) / math.sqrt(values.size)
+            cells[name].append(f"{values.mean():.0f} ± {error:.0f}")
+    for name, row in cells.items():
+        print(f"| `{name}` | {' | '.join(row)} |", flush=True)
 
 
 def speed(rounds: int = 1000) -> None:
@@ -108,11 +106,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speed", action="store_true", help="only the times")
     parser.add_argument("--regret", action="store_true", help="only the regret")
+    parser.add_argument("--arms", type=int, default=20, help="how many")
     parser.add_argument("--horizon", type=int, default=10_000)
     parser.add_argument("--replications", type=int, default=32)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if not options.speed:
-        regret(options.horizon, options.replications, options.seed)
+        regret(options.arms, options.horizon, options.replications, options.seed)
     if not options.regret:
         speed()

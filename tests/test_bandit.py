@@ -377,7 +377,7 @@ def test_foreign_unknown_and_invented_pulls():
         ({"arms": [("a", 1), ("a", 1.0)]}, r"got \('a', 1\) and \('a', 1.0\), which are equal"),
         (
             {"arms": {"a": 1, "b": 2}},
-            r"arms must be a number or a list of labels, got .*; write list\(arms\)",
+            r"arms must be a list of arms for the slot 'a', got 1; as in .*; without slots list\(arms\)",
         ),
         ({"arms": {"a", "b"}}, r"a list of labels, got .*; a set has no order: write sorted\(arms\)"),
         ({"horizon": 0}, r"horizon must be at least 1, got 0"),

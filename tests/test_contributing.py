@@ -22,7 +22,11 @@ RECIPES = {
     "Add an environment": ("Tide", "tide", "environments"),
     "Add a regularizer": ("Inverse", "inverse", "simplex/regularizers"),
 }
-each_recipe = pytest.mark.parametrize("heading", RECIPES)
+# one of them each time; the others, which compile for ten seconds and more, with the slow tests
+SLOW = ("Add an environment", "Add a regularizer")
+each_recipe = pytest.mark.parametrize(
+    "heading", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in RECIPES]
+)
 
 pytestmark = pytest.mark.compiled
 

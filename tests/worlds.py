@@ -59,7 +59,6 @@ WORLDS = [
     World(en.Switching(n_arms=3, gap=0.5), oracle.switching(3, 0.5)),
     World(en.Alternating(n_arms=4, period=21), oracle.alternating(4, 21, 10, 0.75)),
     World(en.SwitchingCost(two_best, cost=0.25), None),
-    World(en.Sleeping(two_best, awake=0.7), None),
     World(en.Drifting(n_arms=3, period=100.0), oracle.drifting(3, 100.0)),
     World(
         en.Switching(n_arms=3, gap=0.5, period=40, benchmark="dynamic"),

@@ -312,6 +312,7 @@ def test_children_draw_for_themselves():
     assert rows[2] == [[untouched[name].pull().arm for _ in range(40)] for name in ("made", "awake", "new")]
 
 
+@pytest.mark.slow
 def test_ten_thousand_fit_into_memory():
     """At most 10 kB each: what is counted is what Python allocated."""
     code = (

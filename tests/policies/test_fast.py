@@ -126,6 +126,7 @@ def audited(policy, n_arms, history, rounds, every=1, seed=0):
     return worst, state.carried[TAKEN_OVER] / rounds
 
 
+@pytest.mark.slow  # hostile histories, below, are shorter
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", FAST)
 def test_a_million_rounds_are_exact(name):

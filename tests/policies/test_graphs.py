@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 from itertools import combinations
@@ -19,8 +18,6 @@ from bothworlds.policies.several import new_round, pull_several, shown_by, updat
 from oracle import draws
 from oracle import graphs as oracle
 from playing import loss_table
-
-replay_module = importlib.import_module("bothworlds.simulation.replay")
 
 GRAPHS = {
     "bandit": np.eye(4),
@@ -54,7 +51,7 @@ class Player:
         return out
 
     def play(self, uniform, losses):
-        self.count = pull_several.py_func(
+        _, self.count = pull_several.py_func(
             self.params, self.state, np.array([uniform]), 0, self.shown, self.drawn
         )
         self.drawn.losses[: self.count] = losses[self.drawn.shown[: self.count]]
@@ -196,7 +193,6 @@ ON_GRAPHS = [
 @pytest.fixture
 def _python(monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-    monkeypatch.setattr(replay_module, "_replay_rounds", replay_module._replay_rounds.py_func)
 
 
 def play(bandit, rounds):

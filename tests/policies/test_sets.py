@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 from itertools import combinations, pairwise
@@ -24,8 +23,6 @@ from bothworlds.problem import PLAIN
 from bothworlds.simplex.steps import TAKEN_OVER
 from oracle import sets as oracle
 from playing import loss_table
-
-replay_module = importlib.import_module("bothworlds.simulation.replay")
 
 SETS = [bw.HybridINF(), bw.LBINFV(), bw.LBINFV(eta=0.25), bw.CombUCB1(), bw.Thompson(), bw.Uniform()]
 
@@ -347,7 +344,6 @@ def test_bad_eta(eta):
 
 def test_replay_gives_what_the_bandit_had(monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-    monkeypatch.setattr(replay_module, "_replay_rounds", replay_module._replay_rounds.py_func)
     bandit = bw.Bandit(6, bw.LBINFV(), choose=2, horizon=200, seed=5)
     arms, losses, p = [], [], []
     for t in range(20):
@@ -374,7 +370,6 @@ def test_replay_gives_what_the_bandit_had(monkeypatch):
 
 def test_replay_of_sets_of_any_size(monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
-    monkeypatch.setattr(replay_module, "_replay_rounds", replay_module._replay_rounds.py_func)
     bandit = bw.Bandit(2, bw.HybridINF(), choose="any", low=-1.0, high=3.0, seed=5)
     arms, losses, p = [], [], []
     for t in range(60):

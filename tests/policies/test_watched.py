@@ -89,6 +89,7 @@ def test_is_its_oracle_round_by_round(world):
             assert not oracle.verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "n_arms"),
     [

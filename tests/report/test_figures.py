@@ -11,7 +11,7 @@ from scipy import optimize
 
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.report.charts.rows import short_labels
-from bothworlds.report.figures.contents import log_ticks
+from bothworlds.report.figures.contents import Line, Lines, Look, log_ticks
 from bothworlds.report.figures.figure import as_bytes, contents, draw_figures, figure, write_figures
 from bothworlds.report.figures.style import inches, spread
 from bothworlds.report.study import Study
@@ -299,3 +299,16 @@ def test_pgf_asks_for_latex(small, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(InvalidArgumentError, match="there is no pdflatex"):
         as_bytes(small.plot("regret", world=1), "pgf")
+
+
+@pytest.mark.parametrize(("late", "scale"), [(50.0, "log"), (-50.0, "symlog")])
+def test_regret_is_on_a_log_scale_where_it_has_a_logarithm(late, scale):
+    x, y = np.array([1.0, 10.0, 1000.0, 100_000.0]), np.array([-0.2, 3.0, late, 2000.0])
+    line = Line("a", Look(), x, y, y - 1.0, y + 1.0)
+    (ax,) = figure([Lines("", "round", "regret", (line,), y_scale="log")], names="none").axes
+    assert ax.get_yscale() == scale
+    assert ax.get_xlim()[0] == (10.0 if scale == "log" else 1.0)  # regret of less than one is no curve
+    texts = [ax.yaxis.get_major_formatter()(tick) for tick in ax.yaxis.get_majorticklocs()]
+    assert "$10^{3}$" in texts
+    assert ("$0$" in texts) == (scale == "symlog")
+    assert 200.0 in ax.yaxis.get_minorticklocs()

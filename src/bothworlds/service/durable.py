@@ -114,8 +114,8 @@ class DurableBandit:
             raise InvalidArgumentError(
                 f"{word}s", numbers, f"of length {len(texts)}", fix="give one for each"
             )
-        pairs = zip(texts, numbers, strict=True)
-        return self._many([Report(text, **{word: number}) for text, number in pairs])
+        said: list[dict[str, Any]] = [{word: number} for number in numbers]
+        return self._many([Report(text, **one) for text, one in zip(texts, said, strict=True)])
 
     def _many(self, requests: list[Any]) -> list[Any]:
         answers = self._hub.submit(requests).result()

@@ -209,9 +209,7 @@ class Exports:
         """Make room for an export, and remove the oldest of those that are over if there are many; its id."""
         identity = ids.text_of(ids.new())
         folder = self.folder(project, identity).parent
-        there = (
-            sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-        )  # ids begin with times
+        there = sorted(path.name for path in folder.iterdir()) if folder.exists() else []  # by time
         for old in there[: max(0, len(there) + 1 - kept)]:
             if self.find(project, old)["state"] != "running":
                 shutil.rmtree(folder / old, ignore_errors=True)

@@ -27,6 +27,8 @@ from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, Entr
 DAY = 86_400.0
 YOUNG = 3600.0  # seconds for which decisions are kept in any case
 CHUNK = 1000  # entries that are read at once: as many as caches hold
+LARGEST = 128_000  # the same, where they are of many bandits
+FEW = 20  # of one bandit, among those
 
 
 @dataclass(eq=False)
@@ -131,11 +133,14 @@ class Replica:
         """Learn what others have written, and what we have if a commit was in doubt."""
         if not (self.store.changed() or self.doubted or certainly):
             return
-        while told := self.store.tail(self.id, self.position, CHUNK):
+        limit = CHUNK
+        while told := self.store.tail(self.id, self.position, limit):
             self._alone = False
             columns = tuple(zip(*told, strict=True))
             changes = self.store.changes(self.id, self.position, told[-1][0]) if None in columns[1] else []
-            self._apply(columns, changes, behind=len(told) == CHUNK)
+            self._apply(columns, changes, behind=len(told) == limit or limit > CHUNK)
+            if len(set(columns[1])) * FEW > len(told):  # learners are told many at a time, if there are many
+                limit = min(8 * limit, LARGEST)
         self.doubted = False
 
     def follow(self, head: int, entries: Sequence[EntryRow]) -> None:
@@ -165,14 +170,15 @@ class Replica:
         self._prepare(set(numbers) - {None}, changes)
         first, every, begin = self.position + 1, self._snapshot_every, 0
         stops = {change.pos: change for change in changes}
-        for stop in sorted(stops.keys() | set(range(-(-first // every) * every, last + 1, every))):
+        marks: Sequence[int] = () if behind else range(-(-first // every) * every, last + 1, every)
+        for stop in sorted(stops.keys() | set(marks)):
             change = stops.get(stop)
             end = stop - first + (change is None)  # the entry at the stop is an outcome, or the change
             self._learn(numbers[begin:end], kept[begin:end], tickets[begin:end])
             if change is not None:
                 self._change(change)
             begin, self.position = stop - first + 1, stop
-            if stop % every == 0 and not behind:
+            if stop in marks:
                 self._dump()
         self._learn(numbers[begin:], kept[begin:], tickets[begin:])
         self.position = last

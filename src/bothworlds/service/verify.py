@@ -55,11 +55,12 @@ def verify(store: Store, project: str = "default") -> Verdict:
         The name of the project.
 
     Notes
-    ----- Arms, probabilities and tickets must be the same to the bit where the engine is this one;
-    probabilities within 1e−9 where it is another, and from there on, as this engine went on from a state of
-    that one. Positions must be dense. Snapshots must have the bytes of the states that are recomputed.
-    Where the beginning of the log is no longer kept (:func:`bothworlds.service.retention.retain`),
-    everything is computed from the states that stand in its place.
+    -----
+    Arms, probabilities and tickets must be the same to the bit where the engine is this one; probabilities
+    within 1e−9 where it is another, and from there on, as this engine went on from a state of that one.
+    Positions must be dense. Snapshots must have the bytes of the states that are recomputed. Where the
+    beginning of the log is no longer kept (see :func:`bothworlds.service.retention.retain`), everything is
+    computed from the states that stand in its place.
 
     Examples
     --------

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
+from bothworlds._simd import LANES, add_up, fill, load
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, draws_from_its_p, inspect, learn
 from bothworlds.policies.linear.design import Design, check_features, g_optimal_design
@@ -33,7 +34,6 @@ from bothworlds.simplex.kernel import CONVERGED, FAILED
 
 DEPENDENT = 1e-10  # a feature is taken to follow from the others if it does so to ten digits
 LEAST_MIXING = 1e-8  # γ, so that S(p) ⪰ γ·1 can be inverted: one unit of regret in 10⁸ rounds
-NEGLIGIBLE = 1e-40  # what p adds to S(p) below this is nothing beside γ
 RECENTER = 4096.0
 LONGEST = 64  # numbers of features that a repr has
 
@@ -41,8 +41,8 @@ LONGEST = 64  # numbers of features that a repr has
 class Space(NamedTuple):
     """Arms in coordinates in which S(p_0) = 1, and p_0."""
 
-    features: FloatArray
-    """φ_i, a row for each arm."""
+    columns: FloatArray
+    """φ_{i,a} at a·K + i: the first feature of all arms, then the second, …"""
     design: FloatArray
     """p_0."""
 
@@ -62,6 +62,8 @@ class LinearState(NamedTuple):
     """The Cholesky factor of S(p), its lower triangle row by row."""
     direction: FloatArray
     """Room for S(p)^{-1}·φ."""
+    weighted: FloatArray
+    """Room for a number for each arm."""
     rates: FloatArray
     carried: FloatArray
     """What the solver starts from."""
@@ -95,11 +97,11 @@ class LinearPolicy(Policy):
         basis = span(table)
         design = g_optimal_design(basis)
         root = np.linalg.cholesky(basis.T @ (design.p[:, None] * basis))
-        coordinates = np.ascontiguousarray(np.linalg.solve(root, basis.T).T)
+        columns = np.linalg.solve(root, basis.T).ravel()
         design.p.flags.writeable = False
         object.__setattr__(self, "design", design)
         object.__setattr__(self, "dimension", basis.shape[1])
-        object.__setattr__(self, "_space", Space(coordinates, design.p.copy()))
+        object.__setattr__(self, "_space", Space(columns, design.p.copy()))
 
     def space(self, n_arms: int) -> Space:
         """The arms, if there are as many."""
@@ -135,7 +137,8 @@ def span(features: FloatArray) -> FloatArray:
 
 def begin(space: Space, n_carried: int) -> LinearState:
     """Before the first round: q is uniform; p and its matrix are for :func:`mix`."""
-    n, d = space.features.shape
+    n = space.design.size
+    d = space.columns.size // n
     return LinearState(
         np.zeros(n),
         np.zeros(n),
@@ -143,6 +146,7 @@ def begin(space: Space, n_carried: int) -> LinearState:
         np.full(n, 1.0 / n),
         np.zeros(d * (d + 1) // 2),
         np.zeros(d),
+        np.zeros(n),
         np.zeros(n),
         np.zeros(n_carried),
         np.zeros(N_SCALARS),
@@ -153,19 +157,32 @@ def begin(space: Space, n_carried: int) -> LinearState:
 
 
 @kernel
-def add_up_outer_products(features: FloatArray, p: FloatArray, out: FloatArray) -> None:
+def product(values: FloatArray, columns: FloatArray, first: int) -> float:
+    """<values, the column that begins at ``first``>, in lanes."""
+    n = values.size
+    one = fill(0.0)
+    other = fill(0.0)
+    end = n - n % (2 * LANES)
+    for i in range(0, end, 2 * LANES):
+        one = one + load(values, i) * load(columns, first + i)
+        other = other + load(values, i + LANES) * load(columns, first + i + LANES)
+    total = add_up(one + other)
+    for i in range(end, n):
+        total += values[i] * columns[first + i]
+    return total
+
+
+@kernel
+def add_up_outer_products(columns: FloatArray, p: FloatArray, weighted: FloatArray, out: FloatArray) -> None:
     """S(p), its lower triangle row by row: O(K·d²)."""
-    for k in range(out.size):
-        out[k] = 0.0
-    for i in range(p.size):
-        if p[i] < NEGLIGIBLE:
-            continue
-        first = 0
-        for a in range(features.shape[1]):
-            weighted = p[i] * features[i, a]
-            for b in range(a + 1):
-                out[first + b] += weighted * features[i, b]
-            first += a + 1
+    n = p.size
+    row = 0
+    for a in range(columns.size // n):
+        for i in range(n):
+            weighted[i] = p[i] * columns[a * n + i]
+        for b in range(a + 1):
+            out[row + b] = product(weighted, columns, b * n)
+        row += a + 1
 
 
 @kernel
@@ -217,24 +234,23 @@ def mix(space: Space, state: LinearState, mixing: float) -> int:
     share = max(mixing, LEAST_MIXING)
     for i in range(state.p.size):
         state.p[i] = (1.0 - share) * state.q[i] + share * space.design[i]
-    add_up_outer_products(space.features, state.p, state.factor)
+    add_up_outer_products(space.columns, state.p, state.weighted, state.factor)
     return CONVERGED if factorize(state.factor, state.direction.size) else FAILED
 
 
 @kernel
 def estimate(space: Space, state: LinearState, arm: int, loss: float, weight: float) -> None:
     """Add the estimates of all arms, minus ½, to ``latest``: O(d² + K·d)."""
-    features, direction = space.features, state.direction
-    d = direction.size
+    columns, direction = space.columns, state.direction
+    n, d = state.latest.size, direction.size
     for a in range(d):
-        direction[a] = features[arm, a]
+        direction[a] = columns[a * n + arm]
     solve_factorized(state.factor, direction)
     scale = (loss - 0.5) * (state.p[arm] / weight)
-    for i in range(state.latest.size):
-        total = 0.0
-        for a in range(d):
-            total += features[i, a] * direction[a]
-        state.latest[i] += scale * total
+    for a in range(d):
+        share = scale * direction[a]
+        for i in range(n):
+            state.latest[i] += share * columns[a * n + i]
     state.scalars[LEARNED] += 1.0
 
 

@@ -84,10 +84,9 @@ class _Fitting:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table, room = self.table, options.max_width
         endless = options.update_width(100_000)
-        for table in narrower(self.table):
+        for table, may_wrap in narrower(self.table):
             needs = Measurement.get(console, endless, _grid(table))
-            narrow = table.totals == FEWEST_TOTALS  # names of policies wrap where nothing else gives way
-            if room >= (needs.minimum if narrow else needs.maximum):
+            if room >= (needs.minimum if may_wrap else needs.maximum):
                 break
         yield Text(table.title, style="bold")
         yield _grid(table)
@@ -119,10 +118,13 @@ def _grid(table: TextTable) -> Table:
     return result
 
 
-def narrower(table: TextTable) -> Iterator[TextTable]:
-    """The table, and, of a scorecard, ever narrower versions of it: with A, B, … for the environments, which
-    are listed below it; without what stands in for means; without environments."""
-    yield table
+def narrower(table: TextTable) -> Iterator[tuple[TextTable, bool]]:
+    """The table, and, of a scorecard, ever narrower versions of it; may names of policies wrap there?
+
+    Without what stands in for means; with A, B, … for the environments, which are listed below it, and with
+    or without what stands in for means; without environments.
+    """
+    yield table, False
     if not table.totals or table.transposed:
         return
     n = len(table.header) - 1 - table.totals
@@ -133,13 +135,14 @@ def narrower(table: TextTable) -> Iterator[TextTable]:
     lettered = replace(table, header=header, notes=key + table.notes)
     few = tuple(note for note in table.notes if note != ROBUST_NOTE)
     if n:
-        yield lettered
-        kept = _columns(lettered, [*range(n + 2), totals[-1]])
-        yield replace(kept, totals=FEWEST_TOTALS, notes=key + few)
+        columns = [*range(n + 2), totals[-1]]
+        yield replace(_columns(table, columns), totals=FEWEST_TOTALS, notes=few), False
+        yield lettered, False
+        yield replace(_columns(lettered, columns), totals=FEWEST_TOTALS, notes=key + few), True
     scores = f"the scores of {counted(n, 'environment')}"
     note = f"No room for {scores}: widen the terminal, or see the table “scores”."
     alone = _columns(lettered, [0, totals[0], totals[-1]])
-    yield replace(alone, totals=FEWEST_TOTALS, notes=(*[note] * bool(n), *few))
+    yield replace(alone, totals=FEWEST_TOTALS, notes=(*[note] * bool(n), *few)), True
 
 
 def _columns(table: TextTable, kept: Sequence[int]) -> TextTable:

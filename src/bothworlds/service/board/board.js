@@ -511,7 +511,7 @@ function showReporters() {
   $("keys").tBodies[0].replaceChildren(...state.reporters.map((one) => {
     const status = html("span", { className: "light" });
     if (one.odd) setLight(status, "bad", `odd: differs from ${one.differs_from} of ${one.compared_with}`);
-    else if (one.compared_with) setLight(status, "good", `like ${one.compared_with === 1 ? "the other" : "others"}`);
+    else if (one.compared_with) setLight(status, "good", "no clear difference");
     else setLight(status, "", "not compared yet");
     const sign = one.difference > 0 ? "+" : one.difference < 0 ? "\u2212" : "";
     return html("tr", {},

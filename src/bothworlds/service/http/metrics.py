@@ -17,7 +17,7 @@ from prometheus_client import (
 
 from bothworlds.service.hub import Hub
 
-disable_created_metrics()  # nobody asks when a counter was made
+disable_created_metrics()  # type: ignore[no-untyped-call] # nobody asks when a counter was made
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 

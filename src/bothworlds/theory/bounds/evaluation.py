@@ -261,7 +261,8 @@ def bound(
     every other source is named in ``.source``.
     """
     if isinstance(policy, (Advised, PolicyOptimization)):
-        return _of_a_learner(policy, n_arms, horizon, gaps, corruption, (means, spread, delay, choose, shows))
+        rest = (means, spread, delay, choose, outside, shows)
+        return _of_a_learner(policy, n_arms, horizon, gaps, corruption, rest)
     policy = require_policy(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
@@ -289,8 +290,8 @@ def _of_a_learner(
     name = type(learner).__name__
     if n_arms is not None:
         raise InvalidArgumentError("n_arms", n_arms, f"left out for {name}, which knows it")
-    usual = (None, None, 0.0, 1, None)
-    names = ("means", "spread", "delay", "choose", "shows")
+    usual = (None, None, 0.0, 1, 0.5, None)
+    names = ("means", "spread", "delay", "choose", "outside", "shows")
     for option, value, default in zip(names, rest, usual, strict=True):
         if value is not default and value != default:
             raise InvalidArgumentError(option, value, f"left out for {name}")
@@ -301,7 +302,7 @@ def _of_a_learner(
         size = sum(table.size for table in learner.probabilities)
     else:
         size = len(learner.trust)
-    setting = _setting(size, horizon, gaps, None, corruption, None, 1, None)
+    setting = _setting(size, horizon, gaps, None, corruption, None, *usual[3:])
     return Bounds(learner, setting, tuple(_state(learner, setting)))
 
 

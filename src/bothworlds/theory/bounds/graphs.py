@@ -112,10 +112,10 @@ def ada_hedge(policy: AdaHedge, s: Setting) -> list[Bound]:
     bounds = [Bound(ADVERSARIAL, terms, True, source)]
     if s.gaps is not None and s.gaps.n_optimal == 1:
         a = log_k / s.gaps.smallest_gap
-        terms = (
+        with_gaps = (
             Term("gaps", "4·log K/Δ_min", 4.0 * a, "main"),
             Term("corruption", "2·√(C·log K/Δ_min)", 2.0 * math.sqrt(a * s.corruption), "corruption"),
             Term("start", "(8/3)·log K + 4", 8.0 / 3.0 * log_k + 4.0, "additive"),
         )
-        bounds.append(Bound(SELF_BOUNDING, terms, True, f"{source}, and V ≤ Σ(1 − p)", UNIQUE))
+        bounds.append(Bound(SELF_BOUNDING, with_gaps, True, f"{source}, and V ≤ Σ(1 − p)", UNIQUE))
     return bounds
