@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -250,6 +251,32 @@ def test_a_clock_that_jumps_ends_no_deadline(opened):
     assert hub.report(decision.id, reward=1.0).learned
 
 
+@pytest.mark.filterwarnings("ignore:the clock has jumped")
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_clock_that_is_set_back_leaves_no_decision_open(opened, monkeypatch, restarted):
+    """What falls due while the clock is mistrusted is closed afterwards, however long that takes."""
+    clock, steady = Clock(), Clock()
+    monkeypatch.setattr("bothworlds.service.sweeping.time", SimpleNamespace(monotonic=steady))
+    hub = opened(clock=clock)
+    slow, fast = button(hub, "slow", wait=600.0, missing=0.0), button(hub, "fast", wait=2.0, missing=0.0)
+    hub.decide(slow)
+    clock.now += 3600.0
+    hub.sweep()  # mistrusted
+    clock.now, steady.now = clock.now + 700.0, steady.now + 700.0
+    assert hub.sweep() == 1  # and believed: deadlines have been looked at up to an hour ahead
+    hub.snapshot()  # which says so on disk
+    clock.now -= 3600.0
+    if restarted:
+        hub.close()
+        hub = opened(clock=clock)
+    for _ in range(10):
+        hub.decide(fast)
+    hub.sweep()
+    clock.now, steady.now = clock.now + 700.0, steady.now + 700.0
+    hub.sweep()
+    assert opened(clock=clock).position == hub.position == 11
+
+
 def test_sticky_units_keep_their_decision(opened):
     hub = opened()
     name = button(hub, sticky=True)
@@ -260,6 +287,29 @@ def test_sticky_units_keep_their_decision(opened):
     assert (again.id, again.arm, again.repeated) == (first.id, first.arm, True)
     assert hub.decide(name, unit="bob").id != first.id
     assert hub.decide(name, unit="ann", segment="nl").id != first.id
+
+
+def test_a_sticky_unit_leaves_an_arm_that_cannot_be_played_and_comes_back_to_it(opened):
+    hub = opened()
+    name = button(hub, sticky=True)
+    first = {unit: hub.decide(name, unit=unit) for unit in map(str, range(20))}
+    hub.change(name, "disable", "blue")
+    assert {each.arm for each in first.values()} == {"blue", "green"}
+    for each in (hub, opened(), opened()):  # from memory, from the disk
+        now = {unit: each.decide(name, unit=unit) for unit in first}
+        assert {each.arm for each in now.values()} == {"green"}
+        assert all((now[unit].id == first[unit].id) == (first[unit].arm == "green") for unit in first)
+    hub.change(name, "enable", "blue")
+    assert {unit: hub.decide(name, unit=unit).id for unit in first} == {
+        unit: each.id for unit, each in first.items()
+    }
+    unit = next(unit for unit, each in first.items() if each.arm == "blue")
+    other = hub.decide(name, unit=unit, among=("green",))
+    assert (other.arm, other.id) == ("green", now[unit].id)
+    hub.change(name, "add", "red")
+    hub.change(name, "retire", "blue")
+    hub.change(name, "disable", "green")
+    assert {hub.decide(name, unit=unit).arm for unit in first} == {"red"}
 
 
 def test_segments_learn_apart_and_share_a_pool_when_they_are_too_many(opened):

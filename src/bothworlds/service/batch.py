@@ -116,7 +116,7 @@ class Batch:
             raise InvalidArgumentError("context", request.context, f"at most {CONTEXT} bytes", got=got)
         identity = ids.new() if request.id is None else ids.bytes_of(request.id)
         if experiment.settings.sticky and unit is not None:  # whatever its id: clients make one for each call
-            identity = ids.of_unit(bandit.secret, str(request.unit))
+            identity = self._kept_by(request, experiment, bandit)
         pending = PendingDecision(identity, bandit, unit, replica, self)
         if pending.first:
             if not self._is_stored(request, identity):
@@ -141,6 +141,26 @@ class Batch:
                 request.key,
             )
         return pending
+
+    def _kept_by(self, request: Decide, experiment: Experiment, bandit: SegmentBandit) -> bytes:
+        """The id of the decision that a unit keeps: its first one whose arm can be played."""
+        blank, among = experiment.blank, request.among
+        identity = ids.of_unit(bandit.secret, str(request.unit))
+        if among is None and not (blank.disabled or blank.retired):
+            return identity
+        playable = set(blank.arms).difference(blank.disabled)
+        if among is not None:
+            playable.intersection_update(among)
+        absent = {arm for arm, label in enumerate(blank.labels) if label not in playable}
+        while (row := self._made(identity)) is not None and row.arm in absent:
+            identity = ids.after(bandit.secret, identity)  # never drawn twice: at most one for each arm
+        return identity
+
+    def _made(self, identity: bytes) -> DecisionRow | None:
+        """The decision of an id, if there is one."""
+        replica = self.replica
+        row = self.drawn.get(identity) or replica.open.get(identity)
+        return row or replica.store.decisions(replica.id, [identity]).get(identity)
 
     def _is_stored(self, request: Decide, identity: bytes) -> bool:
         """Was the decision made before, as far as it matters? An id that may have been deleted is refused."""

@@ -260,7 +260,8 @@ def open(
         ``"arrival"`` or ``"deadline"``, as in :class:`bothworlds.Bandit`; None: at the deadline where
         something is missing, else on arrival.
     sticky:
-        Does a unit keep its first decision?
+        Does a unit keep its first decision? While the arm of that one cannot be played (it is disabled, has
+        retired, or is not in ``among``) the unit has another, which it keeps likewise.
     max_segments:
         How many segments have a bandit of their own; those that come later share one.
 

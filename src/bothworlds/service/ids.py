@@ -50,3 +50,8 @@ def is_older(identity: bytes, than: float) -> bool:
 def of_unit(secret: bytes, unit: str) -> bytes:
     """What stands for a unit: nobody without the secret can tell which."""
     return blake2b(unit.encode("utf-8", "surrogatepass"), key=secret, digest_size=SIZE).digest()
+
+
+def after(secret: bytes, identity: bytes) -> bytes:
+    """The id that a unit has after this one; no unit has a name that leads there."""
+    return blake2b(identity, key=secret, digest_size=SIZE, person=b"after").digest()

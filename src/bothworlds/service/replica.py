@@ -327,6 +327,12 @@ class Replica:
                 self._diverged(self.bandits[number], pos)
         self.kept = self.position if now else max(pos, self.kept)
 
+    def forget_sweeps(self) -> None:
+        """Look at all deadlines again, here and after a restart."""
+        with self.write(log=False):
+            self.store.forget_sweeps(self.id)
+        self.swept = 0.0
+
     def _diverged(self, bandit: SegmentBandit, pos: int) -> None:
         """Another process has kept another state: everybody goes on from that one."""
         self.divergences += 1

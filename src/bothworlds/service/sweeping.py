@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -18,7 +19,8 @@ class Sweeper:
     """Looks now and then which deadlines are over.
 
     Several processes may do it: the log has one outcome of each decision. A clock that has jumped by more
-    than a minute is mistrusted for as long as the longest wait, so that no deadline is over too early.
+    than a minute is mistrusted for as long as the longest wait, so that no deadline is over too early. Then
+    all deadlines are looked at: times up to which others have been are those of another clock.
     """
 
     def __init__(self, replica: Replica, clock: Callable[[], float], every: float) -> None:
@@ -27,6 +29,8 @@ class Sweeper:
         self._every = every
         self._next = 0.0
         self._steady = time.monotonic() - clock()
+        if replica.swept > clock() + JUMP:  # the clock was set back while nobody looked
+            replica.forget_sweeps()
 
     def sweep_if_due(self) -> None:
         """Sweep, if it is time to."""
@@ -47,10 +51,12 @@ class Sweeper:
             warnings.warn("the clock has jumped: deadlines wait once more", RuntimeWarning, stacklevel=1)
             self._steady = time.monotonic() - now
             self._next = time.monotonic() + max(waits)
+            replica.forget_sweeps()
             return 0
-        closed = 0
-        while rows := replica.store.due(replica.id, replica.swept - LOOKBACK, now, ROWS):
+        closed, begin = 0, replica.swept - LOOKBACK
+        while rows := replica.store.due(replica.id, begin, now, ROWS):
             closed += self._close(rows, now)
+            begin = math.nextafter(float(rows[-1].due or 0.0), -math.inf)  # more may be due at that moment
         replica.swept = now
         return closed
 

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
+from bothworlds._jit import cache_directory
+from bothworlds._lock import exclusive
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
 from bothworlds.inference import state as keeping
@@ -475,7 +477,12 @@ def _state(replica: Replica, number: int) -> State:
 
 
 def compile_kernels() -> None:
-    """Have the machine code of all that a watch computes, in memory and on disk."""
+    """Have the machine code of all that a watch computes, in memory and on disk; one process at a time."""
+    with exclusive(cache_directory() / "compiling"):
+        _compute_once()
+
+
+def _compute_once() -> None:
     for full in (False, True):
         kept = keeping.init(2, full)
         arms, values = np.zeros(1, np.int64), np.ones(1)

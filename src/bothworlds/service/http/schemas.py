@@ -18,7 +18,7 @@ Text = Annotated[str, Meta(max_length=LENGTH)]
 Identity = Annotated[
     str,
     Meta(
-        pattern="^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+        pattern="^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
         description="A UUID; version 7 is best.",
     ),
 ]

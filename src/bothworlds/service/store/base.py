@@ -201,6 +201,9 @@ class Store(Protocol):
         Returns the bandits of which another process has kept another state of this engine at this position.
         """
 
+    def forget_sweeps(self, project: int) -> None:
+        """All deadlines are to be looked at again, from the first on."""
+
     # --- what is no longer kept -----------------------------------------------------------------------
 
     def may_retain(self, project: int) -> bool:

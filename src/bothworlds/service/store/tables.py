@@ -261,3 +261,7 @@ class Tables(ABC):
             f"DELETE FROM snapshot WHERE ({newer} AND newer.pos > snapshot.pos) >= 2 AND bandit", states
         )
         return {row[0] for row in rows if stored.get(row[0], row[4]) != row[4]}
+
+    def forget_sweeps(self, project: int) -> None:
+        """All deadlines are to be looked at again, from the first on."""
+        self._all("UPDATE project SET swept = 0.0 WHERE id = ?", project)
