@@ -78,7 +78,7 @@ def check():
     assert "All is as it was." in do("exec", NAME, "bothworlds", "service", "verify")
     assert do("logs", NAME).count(key) == 1, "the key is shown once"
     begin = time.perf_counter()
-    do("stop", NAME)
+    do("stop", "-t", "10", NAME)
     print(f"stopped in {time.perf_counter() - begin:.1f} s")
     state = do("inspect", NAME, "--format", "{{.State.Status}} {{.State.ExitCode}}")
     assert state == "exited 0", f"{state}\n{do('logs', NAME)}"
