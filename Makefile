@@ -9,7 +9,7 @@ WORKERS := $(shell expr $(JOBS) + 1)  # of the tests: some of them wait for othe
 SOURCES := pyproject.toml src/bothworlds/_version.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python slow coverage browser latex pages lint format docs studies bench lab constants compare tournament delay advice evidence torture soak dist serve-demo clean
+.PHONY: help demo test test-python slow coverage browser latex pages lint format docs studies bench lab constants compare tournament delay advice evidence torture soak container dist serve-demo clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -142,6 +142,12 @@ torture: $(VENV)/dev.stamp ## kill processes 200 times on each database, cut the
 
 soak: $(VENV)/dev.stamp ## serve for ten minutes at half load: memory, latency and files must not grow
 	$(BIN)/python benchmarks/soak.py --folder build
+
+container: ## build the image with docker or podman (which apt installs when root), run it, hold it to its promises (some ten minutes)
+	@command -v docker podman >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && echo "installing podman with apt" && apt-get -qq update >/dev/null \
+	  && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install podman >/dev/null; } || true
+	$(PYTHON) -u tests/service/container.py
 
 WHEEL := build/wheel
 dist: $(VENV)/dev.stamp ## build sdist and wheel, install the wheel in an empty venv, play from it (about five minutes)

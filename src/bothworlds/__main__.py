@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 
 def main() -> None:
     """The command line, or a word on how to install what it needs."""
+    if os.getpid() == 1:  # of a container, where SIGTERM does nothing unless it is handled
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         from bothworlds import cli  # noqa: PLC0415 - needs the extra 'lab'
     except ModuleNotFoundError as error:

@@ -1,9 +1,13 @@
-"""The Dockerfile and the compose file as text: there is no engine where the tests run."""
+"""The Dockerfile and the compose file as text; `make container` builds the image and runs it."""
 
 from __future__ import annotations
 
 import ast
 import re
+import shutil
+import signal
+import subprocess
+import sys
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
@@ -37,7 +41,7 @@ def environment_of(instructions):
 def test_the_image_is_not_root_and_writes_to_its_volume(instructions):
     stage, listed = last_stage(instructions)
     assert stage["USER"] == "10001:10001"
-    assert "--uid 10001" in stage["RUN"]
+    assert "--uid 10001 --gid 10001" in stage["RUN"]
     assert stage["VOLUME"] == stage["WORKDIR"] == "/data"
     environment = environment_of(listed)
     config = read_config(environment=environment)
@@ -58,8 +62,9 @@ def test_the_image_is_not_root_and_writes_to_its_volume(instructions):
 
 def test_health_is_asked_of_an_endpoint(instructions):
     stage, _ = last_stage(instructions)
-    path = re.search(r"http://127\.0\.0\.1:8787(/\w+)", stage["HEALTHCHECK"])[1]
-    assert (("GET", path, None)) in {(one.method, one.path, one.right) for one in ENDPOINTS}
+    port, method, path = re.search(r"'127\.0\.0\.1', (\d+).*'(GET)', '(/\w+)'", stage["HEALTHCHECK"]).groups()
+    assert (method, path, None) in {(one.method, one.path, one.right) for one in ENDPOINTS}
+    assert port == stage["EXPOSE"]
     command = ast.literal_eval(stage["HEALTHCHECK"].partition("CMD ")[2])
     compile(command[2], "healthcheck", "exec")
     (warm,) = [text for word, text in instructions if word == "RUN" and "BOTHWORLDS_COMPILE=wait" in text]
@@ -91,3 +96,24 @@ def test_the_compose_file_takes_rights_away():
     assert found["services"]["database"]["environment"]["POSTGRES_PASSWORD"].startswith(
         "${POSTGRES_PASSWORD:?"
     )
+
+
+FIRST_PROCESS = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+
+
+@pytest.mark.skipif(
+    not shutil.which("unshare") or subprocess.run([*FIRST_PROCESS, "true"], check=False).returncode,
+    reason="needs unshare, and the right to make process namespaces",
+)
+def test_the_first_process_of_a_container_ends_when_told():
+    code = """
+import os, signal, sys
+from bothworlds.__main__ import main
+sys.argv = ["bothworlds", "--help"]
+try:
+    main()
+except SystemExit:
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+    done = subprocess.run([*FIRST_PROCESS, sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
