@@ -7,6 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 WORKERS := $(shell expr $(JOBS) + 1)  # of the tests: some of them wait for others' processes
 SOURCES := pyproject.toml src/bothworlds/_version.py
+export PYTHONDONTWRITEBYTECODE :=  # where it is set, each of the tests' many processes would parse all its modules anew
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-python slow coverage browser latex pages lint format docs studies bench lab constants compare tournament delay advice evidence torture soak dist serve-demo clean

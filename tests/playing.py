@@ -32,20 +32,27 @@ class Given:
 
 
 class Player:
-    """A policy in play: ``p`` is in force, ``act`` draws, ``update`` learns."""
+    """A policy in play: ``p`` is in force, ``act`` draws, ``update`` learns.
+
+    One arm is played as Python: FTRL has a step of its own for it, and test_contract.py has it compiled once.
+    """
 
     def __init__(self, policy, n_arms, horizon=None, **replaced):
         self.params = policy.resolve(n_arms, horizon)._replace(**replaced)
         self.state = init(self.params)
         self.n_arms = n_arms
         self._uniforms = np.zeros(policy.draws)
+        if n_arms == 1:
+            self._pull, self._update, self._read = pull_once.python, update_once.python, read_distribution.python
+            return
         self._pull = pull_once.bind(self.params, self.state, self._uniforms, 0)
         self._update = update_once.bind(self.params, self.state, 0, 0.0, 1.0, 0.0)
+        self._read = read_distribution
 
     @property
     def p(self):
         out = np.empty(self.n_arms)
-        read_distribution(self.params, self.state, out)
+        self._read(self.params, self.state, out)
         return out
 
     def act(self, uniforms):
