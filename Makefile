@@ -7,9 +7,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 WORKERS := $(shell expr $(JOBS) + 1)  # of the tests: some of them wait for others' processes
 SOURCES := pyproject.toml src/bothworlds/_version.py
+export PYTHONDONTWRITEBYTECODE :=  # where it is set, each of the tests' many processes would parse all its modules anew
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python slow coverage browser latex pages lint format docs studies bench lab constants compare tournament delay advice evidence torture soak container dist serve-demo clean
+.PHONY: help demo test test-python slow coverage browser latex pages bytecode lint format docs studies bench lab constants compare tournament delay advice evidence torture soak container dist serve-demo clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,8 +57,8 @@ latex: $(VENV)/dev.stamp ## set tables and pgf figures with LaTeX, which apt ins
 	  || echo "no LaTeX, and not root: its tests will be skipped"
 	$(BIN)/python -m pytest -q tests/report/test_latex.py
 
-test: $(VENV)/dev.stamp ## everything that must pass: lint, types, layers, docs, tests, examples (about 18 minutes)
-	@$(MAKE) --no-print-directory --jobs $(JOBS) lint pages browser
+test: ## everything that must pass: lint, types, layers, docs, tests, examples (about 18 minutes)
+	@$(MAKE) --no-print-directory --jobs $(WORKERS) browser lint pages bytecode  # the first waits for the network
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile README.md docs src  # a page in one process
 
@@ -79,6 +80,9 @@ test-python: $(OTHER)/dev.stamp ## the tests on another Python: make test-python
 
 pages: $(VENV)/dev.stamp # the documentation without charts, every warning an error
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
+
+bytecode: $(VENV)/dev.stamp # of all that tests import, once: the workers, which start at the same time, would each make it
+	@$(BIN)/python -m pytest -q --collect-only tests >/dev/null || true  # what is wrong, the tests themselves will say
 
 # Coverage is of two runs: kernels can only be watched where they are not compiled, all else where they are.
 KERNELS := tests/simplex tests/policies tests/environments tests/simulation tests/theory tests/test_bandit.py

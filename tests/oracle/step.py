@@ -71,7 +71,7 @@ def arm(parts, rate, barrier, y, depth=None):
 
 
 def solve(losses, rates, parts, log_barrier=0.0, total=1.0, start=None):
-    """(p, λ) as mpf. ``start`` may hold a guess of λ; the root is unique, so it only saves time."""
+    """(p, λ) as mpf. ``start`` may hold guesses of both; the root is unique, so they only save time."""
     with mp.workdps(DIGITS):
         pairs = [(mp.mpf(loss), mp.mpf(rate)) for loss, rate in zip(losses, rates, strict=True)]
         barrier, total = mp.mpf(log_barrier), mp.mpf(total)
@@ -79,8 +79,9 @@ def solve(losses, rates, parts, log_barrier=0.0, total=1.0, start=None):
         low = max(slope(parts, rate, barrier, -mp.log(total))[0] - (loss - base) for loss, rate in pairs)
         if len(pairs) == 1:
             return [total], base - low
-        x = low if start is None else max(low, base - mp.mpf(start))
-        depths = [None] * len(pairs)
+        guesses, multiplier = ([0.0] * len(pairs), base - low) if start is None else start
+        x = max(low, base - mp.mpf(multiplier))
+        depths = [-mp.log(mp.mpf(float(p))) if p > 1e-300 else None for p in guesses]
         for _ in range(2000):
             arms = [
                 arm(parts, rate, barrier, loss - base + x, depth)

@@ -14,7 +14,7 @@ from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.ftrl.state import EPOCH, LOSS_COUNT
 from bothworlds.policies.insured_sampler import HANDED_OVER, weigh
 from oracle import insured_sampler as oracle
-from playing import Player, bernoulli, compare, quantile
+from playing import Player, agree, bernoulli, compare, quantile
 
 FLOORS = pytest.mark.parametrize("floor", ["adaptive", "fixed"])
 HORIZONS = pytest.mark.parametrize("horizon", [None, 5000])
@@ -77,7 +77,7 @@ def test_round_by_round_to_the_insurance_test(floor):
     player = Player(bw.InsuredSampler(floor), 4)
     uniforms = np.random.default_rng(3).random((1000, 1))
     for t in range(1000):
-        np.testing.assert_allclose(player.p, reference.p, rtol=1e-8)
+        agree(player.p, reference.p, 1e-8, t)
         arm, shown, weight, memo = player.act(uniforms[t])
         loss = 1.0 if arm == int(np.argmax(player.p)) else 0.0
         assert player.update(shown, loss, weight, memo) == 0
@@ -100,7 +100,7 @@ def test_round_by_round_with_late_losses(floor, horizon):
     waiting = deque()
     outdated = 0
     for t in range(len(losses)):
-        np.testing.assert_allclose(player.p, reference.p, rtol=1e-9, err_msg=f"round {t + 1}")
+        agree(player.p, reference.p, 1e-9, t)
         arm, shown, weight, memo = player.act(uniforms[t])
         assert arm == shown == quantile(reference.p, uniforms[t, 0])
         waiting.append((arm, losses[t, arm], weight, memo, reference.x[arm], reference.on))

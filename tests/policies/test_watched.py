@@ -14,7 +14,7 @@ from bothworlds.policies.watched.state import DOUBT, FAVORITE, NONE, RESTARTS, S
 from bothworlds.policies.watched.trial import restart
 from bothworlds.statefile import pack
 from oracle import watched
-from playing import Player, bernoulli, interpret, play, quantile
+from playing import Player, agree, bernoulli, interpret, play, quantile
 
 
 class Base:
@@ -51,10 +51,10 @@ def compare(policy, losses, seed, trials=0.0):
     oracle.trials = player.state.scalars[TRIALS] = trials
     for t, uniform in enumerate(np.random.default_rng(seed).random(len(losses))):
         p = np.array(oracle.p)
-        np.testing.assert_allclose(player.p, p, rtol=1e-9, err_msg=f"round {t + 1}")
+        agree(player.p, p, 1e-9, t)
         arm, shown, weight, memo = player.act(uniform)
         assert arm == shown == quantile(p, uniform)
-        np.testing.assert_allclose(weight, p[arm], rtol=1e-9)
+        agree(weight, p[arm], 1e-9, t)
         assert player.update(arm, losses[t, arm], weight, memo) == 0
         oracle.update(arm, losses[t, arm], weight)
         assert player.state.scalars[TRIALS] == pytest.approx(oracle.trials, rel=1e-9)

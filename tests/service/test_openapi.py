@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis.checks import positive_data_acceptance
 
 EXAMPLES = int(os.environ.get("BOTHWORLDS_EXAMPLES", "4"))  # for each endpoint; `make torture` has more
 SKIPPED = ("/v1/stream",)  # it has no end
@@ -24,6 +22,9 @@ def button(served):
 
 
 def test_the_service_is_as_it_describes_itself(served, button):
+    import schemathesis  # a second, which other processes need not wait for
+    from schemathesis.checks import positive_data_acceptance
+
     schema = schemathesis.openapi.from_url(f"{served.base}/openapi.json")
     operations = [found.ok() for found in schema.get_all_operations()]
     described = {

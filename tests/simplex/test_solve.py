@@ -42,7 +42,7 @@ def check(losses, rates, regularizer, log_barrier, total=1.0):
     assert s.residual <= 1e-12
     parts = parts_of(regularizer)
     assert oracle.kkt_spread(s.p, losses, rates, parts, log_barrier) <= 1e-12
-    p, multiplier = oracle.solve(losses, rates, parts, log_barrier, total, start=s.multiplier)
+    p, multiplier = oracle.solve(losses, rates, parts, log_barrier, total, start=(s.p, s.multiplier))
     for mine, exact in zip(s.p.tolist(), p, strict=True):
         if exact >= 1e-300:
             assert abs(mine - exact) <= 1e-10 * exact
