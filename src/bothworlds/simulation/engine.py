@@ -80,6 +80,13 @@ def keep(env: Any, world: Any, t: int, tally: FloatArray, out: FloatArray) -> No
     out[LOSS] = tally[SUFFERED]
 
 
+@kernel
+def trace(params: Any, state: Any, record: Record, row: int) -> None:
+    """Write down the policy's inner life, out of the loop: there, addresses of rows grow in every round."""
+    distribution(params, state, record.p[row])
+    inspect(params, state, record.rates[row], record.estimates[row])
+
+
 @entry
 def play_block(
     params: Any,
@@ -115,8 +122,7 @@ def play_block(
         prepare(env, world, t, p, draws)
         add_to_totals(env, world)
         if traced:
-            distribution(params, state, record.p[k])
-            inspect(params, state, record.rates[k], record.estimates[k])
+            trace(params, state, record, k)
         arm, shown, weight, memo = pull(params, state, policy_uniforms[k])
         loss = loss_of(env, world, t, shown, draws)
         if not 0.0 <= loss <= 1.0:
@@ -151,6 +157,5 @@ def play_block(
             following = marks[mark] if mark < marks.size else NEVER
     rounds = policy_uniforms.shape[0]
     if traced:
-        distribution(params, state, record.p[rounds])
-        inspect(params, state, record.rates[rounds], record.estimates[rounds])
+        trace(params, state, record, rounds)
     return COMPLETE, before + rounds, 0.0
