@@ -72,7 +72,7 @@ def part_of(record: Record, first: int, stop: int) -> Record:
 
 
 @kernel
-def keep(env: Any, world: Any, t: int, tally: FloatArray, out: FloatArray) -> None:
+def measure(env: Any, world: Any, t: int, tally: FloatArray, out: FloatArray) -> None:
     """What is kept at a checkpoint."""
     best, clean_best = benchmark(env, world, t)
     out[REGRET] = tally[COST] - best
@@ -149,7 +149,7 @@ def play_block(
                 return UNSOLVED, t, loss
             learning = slot >= 0
         if t == following:
-            keep(env, world, t, tally, measured[mark])
+            measure(env, world, t, tally, measured[mark])
             if mark < distributions.shape[0]:
                 distribution(params, state, distributions[mark])
             mark += 1
