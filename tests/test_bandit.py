@@ -43,6 +43,16 @@ def test_policies_by_name():
     assert bw.Bandit(2, policy="tsallis-inf").policy == bw.TsallisINF()
 
 
+@pytest.mark.parametrize("kind", [bw.Bandit, bw.Bandits])
+def test_an_argument_that_does_not_exist_is_refused_by_name(kind):
+    with pytest.raises(TypeError, match=r"^Bandit has no argument 'horizn'; did you mean 'horizon'\?$"):
+        kind(3, horizn=10)
+    with pytest.raises(
+        TypeError, match=r"^Bandit has no argument 'drift'; it takes arms, policy, horizon, .*cost$"
+    ):
+        kind(3, drift=0.1)
+
+
 def test_its_length_is_the_number_of_arms():
     assert len(bw.Bandit(["a", "b", "c"])) == 3
 

@@ -72,12 +72,19 @@ def part_of(record: Record, first: int, stop: int) -> Record:
 
 
 @kernel
-def keep(env: Any, world: Any, t: int, tally: FloatArray, out: FloatArray) -> None:
+def measure(env: Any, world: Any, t: int, tally: FloatArray, out: FloatArray) -> None:
     """What is kept at a checkpoint."""
     best, clean_best = benchmark(env, world, t)
     out[REGRET] = tally[COST] - best
     out[CLEAN_REGRET] = tally[CLEAN] - clean_best
     out[LOSS] = tally[SUFFERED]
+
+
+@kernel
+def trace(params: Any, state: Any, record: Record, row: int) -> None:
+    """Write down the policy's inner life, out of the loop: there, addresses of rows grow in every round."""
+    distribution(params, state, record.p[row])
+    inspect(params, state, record.rates[row], record.estimates[row])
 
 
 @entry
@@ -115,8 +122,7 @@ def play_block(
         prepare(env, world, t, p, draws)
         add_to_totals(env, world)
         if traced:
-            distribution(params, state, record.p[k])
-            inspect(params, state, record.rates[k], record.estimates[k])
+            trace(params, state, record, k)
         arm, shown, weight, memo = pull(params, state, policy_uniforms[k])
         loss = loss_of(env, world, t, shown, draws)
         if not 0.0 <= loss <= 1.0:
@@ -143,7 +149,7 @@ def play_block(
                 return UNSOLVED, t, loss
             learning = slot >= 0
         if t == following:
-            keep(env, world, t, tally, measured[mark])
+            measure(env, world, t, tally, measured[mark])
             if mark < distributions.shape[0]:
                 distribution(params, state, distributions[mark])
             mark += 1
@@ -151,6 +157,5 @@ def play_block(
             following = marks[mark] if mark < marks.size else NEVER
     rounds = policy_uniforms.shape[0]
     if traced:
-        distribution(params, state, record.p[rounds])
-        inspect(params, state, record.rates[rounds], record.estimates[rounds])
+        trace(params, state, record, rounds)
     return COMPLETE, before + rounds, 0.0

@@ -320,10 +320,8 @@ def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
     """The replications of one policy, many at once where they can be; something for every thread."""
     job = jobs[0]
     world = job.environment
-    recorded = job.trace or job.evidence
-    told = recorded or world.sleeps or world.delay(job.horizon).longest
-    simple = not (told or world.can_end or world.made_in_blocks)
-    if not simple or not world.problem.plain or len(jobs) < LANES:
+    special = world.sleeps or world.can_end or world.made_in_blocks or world.delay(job.horizon).longest
+    if job.trace or job.evidence or special or not world.problem.plain or len(jobs) < LANES:
         return list(jobs)
     params = job.policy.resolve(world.n_arms, job.known_horizon)
     if not fit(params, world.parameters(job.horizon)):

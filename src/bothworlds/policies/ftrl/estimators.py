@@ -134,14 +134,7 @@ With ½-Tsallis entropy, γ_t = √t/2 and η_t = 4/√t, p_i ≥ η_t² is ¼·
 
 
 @generic
-def estimate(
-    estimator: Any,
-    state: FTRLState,
-    mean: float,
-    arm: int,
-    loss: float,
-    weight: float,
-) -> float:
+def estimate(estimator: Any, state: FTRLState, mean: float, arm: int, loss: float, weight: float) -> float:
     """Add the estimate ℓ̂ to ``state.losses``; return the baseline that the observed arm had.
 
     ``mean`` is that of all losses seen, before this one.
@@ -188,12 +181,7 @@ def _(
 
 @estimate.register(BaselineParameters)
 def _(
-    estimator: BaselineParameters,
-    state: FTRLState,
-    mean: float,
-    arm: int,
-    loss: float,
-    weight: float,
+    estimator: BaselineParameters, state: FTRLState, mean: float, arm: int, loss: float, weight: float
 ) -> float:
     losses, p = state.losses, state.p
     multiplier = state.carried[MULTIPLIER]

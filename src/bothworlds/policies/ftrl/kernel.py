@@ -159,18 +159,20 @@ def _(params: FTRLParameters, state: FTRLState, arm: int, loss: float, weight: f
     if memo != scalars[EPOCH]:
         scalars[BEGUN] += loss
         return  # drawn before the last restart: only the mean survives restarts
-    scalars[LEARNED] += 1.0
-    scalars[MOVED] = arm
-    scalars[BEFORE] = state.losses[arm]
+    before = state.losses[arm]
     baseline = estimate(params.estimator, state, mean, arm, loss, weight)
-    scalars[DRIFT] += baseline
     note_error(params.rate, state, arm, loss - baseline)
+    scalars[LEARNED] += 1.0  # last, where the compiler can pass on to ``step`` what it knows
+    scalars[MOVED] = arm
+    scalars[BEFORE] = before
+    scalars[DRIFT] += baseline
 
 
 @step.register(FTRLParameters, inline=True)
 def _(params: FTRLParameters, state: FTRLState) -> int:
     scalars = state.scalars
     learned, drift = scalars[LEARNED], scalars[DRIFT]
+    moved, before = int(scalars[MOVED]), scalars[BEFORE]
     if learned == 0.0:
         return CONVERGED
     scalars[LEARNED] = 0.0
@@ -180,8 +182,8 @@ def _(params: FTRLParameters, state: FTRLState) -> int:
     if horizon != CONTINUE:
         scalars[EPOCH] += 1.0
         return restart(params, state, horizon)
-    moved = int(scalars[MOVED]) if learned == 1.0 and moves_one(params.estimator) else SEVERAL
-    return update_p(params, state, moved, scalars[BEFORE], drift)
+    one = learned == 1.0 and moves_one(params.estimator)
+    return update_p(params, state, moved if one else SEVERAL, before, drift)
 
 
 @pass_round.register(FTRLParameters)

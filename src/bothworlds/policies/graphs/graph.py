@@ -163,7 +163,7 @@ def look_around(graph: Graph, state: GraphState) -> None:
 
 
 @kernel
-def settle(state: GraphState) -> bool:
+def complete_estimates(state: GraphState) -> bool:
     """Complete the estimated losses of the round; False if there were none.
 
     The favorite is seen with probability 1 − p, which is small: its loss minus 1 is estimated and the 1 added

@@ -16,10 +16,10 @@ from bothworlds.policies.graphs.graph import (
     GraphState,
     add_latest,
     begin,
+    complete_estimates,
     graph_of,
     learns_what_it_sees,
     look_around,
-    settle,
 )
 from bothworlds.problem import GRAPHS, PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED
@@ -208,7 +208,7 @@ def _(params: HedgeParameters) -> GraphState:
 
 @step.register(HedgeParameters)
 def _(params: HedgeParameters, state: GraphState) -> int:
-    if settle(state):
+    if complete_estimates(state):
         state.scalars[TUNING] += variance(params.graph, state)
         add_latest(state)
         set_weights(params.graph, state, params.rate * math.sqrt(params.log_arms / state.scalars[TUNING]))
@@ -224,7 +224,7 @@ def _(params: AdaHedgeParameters) -> GraphState:
 
 @step.register(AdaHedgeParameters)
 def _(params: AdaHedgeParameters, state: GraphState) -> int:
-    if settle(state):
+    if complete_estimates(state):
         scalars = state.scalars
         scalars[TUNING] += mixability_gap(state, rate_of(params.log_arms, scalars[TUNING]))
         add_latest(state)

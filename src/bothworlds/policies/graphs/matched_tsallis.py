@@ -17,10 +17,10 @@ from bothworlds.policies.graphs.graph import (
     add_latest,
     begin,
     clique_cover,
+    complete_estimates,
     graph_of,
     learns_what_it_sees,
     look_around,
-    settle,
 )
 from bothworlds.problem import GRAPHS, PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED
@@ -204,7 +204,7 @@ def _(params: MatchedTsallisParameters) -> GraphState:
 
 @step.register(MatchedTsallisParameters)
 def _(params: MatchedTsallisParameters, state: GraphState) -> int:
-    if not settle(state):
+    if not complete_estimates(state):
         return CONVERGED
     z, h = stability_and_penalty(params.alpha, state)
     beta = state.scalars[TUNING]

@@ -16,9 +16,9 @@ from bothworlds.policies.linear.model import (
     Space,
     add_latest,
     begin,
+    end_learning,
     learns_linear_losses,
     mix,
-    settle,
 )
 from bothworlds.simplex.kernel import CONVERGED
 
@@ -124,7 +124,7 @@ def _(params: EXP2Parameters) -> LinearState:
 
 @step.register(EXP2Parameters)
 def _(params: EXP2Parameters, state: LinearState) -> int:
-    if not settle(state):
+    if not end_learning(state):
         return CONVERGED
     state.scalars[TUNING] += 1.0
     add_latest(state)

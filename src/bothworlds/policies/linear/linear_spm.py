@@ -17,9 +17,9 @@ from bothworlds.policies.linear.model import (
     Space,
     add_latest,
     begin,
+    end_learning,
     learns_linear_losses,
     mix,
-    settle,
 )
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 from bothworlds.simplex.regularizers.base import slope
@@ -164,7 +164,7 @@ def explore(params: LinearSPMParameters, state: LinearState) -> int:
 
 @step.register(LinearSPMParameters)
 def _(params: LinearSPMParameters, state: LinearState) -> int:
-    if not settle(state):
+    if not end_learning(state):
         return CONVERGED
     star, h = star_and_penalty(params.alpha, state.q)
     beta = state.scalars[TUNING]

@@ -255,7 +255,7 @@ def estimate(space: Space, state: LinearState, arm: int, loss: float, weight: fl
 
 
 @kernel
-def settle(state: LinearState) -> bool:
+def end_learning(state: LinearState) -> bool:
     """Has the round had an observation?"""
     learned = state.scalars[LEARNED] > 0.0
     state.scalars[LEARNED] = 0.0

@@ -65,7 +65,7 @@ def watch(params: WatchedParameters, state: WatchedState, arm: int, loss: float)
     if weight_of(params.policy, state.policy, arm) <= HALF:
         favorite = favorite_of(params, state)
     if state.seen_in[arm] != scalars[RENEWAL]:
-        settle(state, arm)
+        add_recent(state, arm)
         state.seen_in[arm] = scalars[RENEWAL]
     n = counts[arm]
     if arm != favorite and n > 0.0 and counts[favorite] > 0.0:
@@ -123,7 +123,7 @@ def favorite_of(params: WatchedParameters, state: WatchedState) -> int:
 
 
 @kernel(inline=True)
-def settle(state: WatchedState, arm: int) -> None:
+def add_recent(state: WatchedState, arm: int) -> None:
     """What waits beside the level of an arm becomes part of it."""
     state.counts[arm] += state.recent_counts[arm]
     state.sums[arm] += state.recent_sums[arm]
@@ -163,7 +163,7 @@ def answer(params: WatchedParameters, state: WatchedState, favorite: int) -> Non
         if state.seen_in[i] == scalars[RENEWAL]:
             state.recent_counts[i] = 0.0
             state.recent_sums[i] = 0.0
-        settle(state, i)
+        add_recent(state, i)
         state.before[i] = (state.sums[i] + 0.5) / (state.counts[i] + 1.0)
     run = state.run_counts[first]
     edge = 0.5 / (run + 1.0)

@@ -81,7 +81,7 @@ def defect(
 
 
 @kernel(inline=True)
-def look(
+def evaluate(
     step: Any,
     regularizer: Any,
     losses: FloatArray,
@@ -177,7 +177,7 @@ def _advance(
     else:
         shift += drift
     for _ in range(PASSES):
-        total, error, slack = look(
+        total, error, slack = evaluate(
             step, regularizer, losses, rates, log_barrier, shift, p, defects, gives, bends
         )
         dx = (1.0 - total + error) / slack

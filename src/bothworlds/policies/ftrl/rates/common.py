@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bothworlds.policies.ftrl.rates.base import (
     CONTINUE,
@@ -62,11 +62,6 @@ def _(rate: CommonRateParameters, state: FTRLState) -> float:
     return CONTINUE
 
 
-@rest_rates.register(CommonRateParameters, inline=True)
-def _(rate: CommonRateParameters, state: FTRLState, before: FTRLState, arm: int) -> None:
-    pass
-
-
 @join_rates.register(CommonRateParameters)
 def _(rate: CommonRateParameters, state: FTRLState) -> None:
     state.rates[:] = rate.theta * math.sqrt(state.scalars[ROUND] if rate.growing else 1.0)
@@ -100,8 +95,9 @@ def _(rate: SlowRootRateParameters, state: FTRLState) -> float:
     return CONTINUE
 
 
+@rest_rates.register(CommonRateParameters, inline=True)
 @rest_rates.register(SlowRootRateParameters, inline=True)
-def _(rate: SlowRootRateParameters, state: FTRLState, before: FTRLState, arm: int) -> None:
+def _(rate: Any, state: FTRLState, before: FTRLState, arm: int) -> None:
     pass
 
 

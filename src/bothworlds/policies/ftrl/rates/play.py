@@ -85,9 +85,10 @@ def _(rate: EntropyRateParameters, state: FTRLState) -> None:
 
 
 class CountedRateParameters(NamedTuple):
-    """Whether the horizon is unknown, and T (or the first T_k)."""
+    """Whether the horizon is unknown, log T of one that is known, and T (or the first T_k)."""
 
     restarts: bool
+    log_horizon: float
     horizon: float
 
 
@@ -101,7 +102,8 @@ class CountedRates(Rates, name="counted-rates"):
 
     def parameters(self, n_arms: int, horizon: int | None) -> CountedRateParameters:
         """T, or the first T_k."""
-        return CountedRateParameters(horizon is None, float(max(4, n_arms) if horizon is None else horizon))
+        rounds = float(max(4, n_arms) if horizon is None else horizon)
+        return CountedRateParameters(horizon is None, log_horizon(rounds), rounds)
 
 
 @kernel
@@ -115,12 +117,16 @@ def _(rate: CountedRateParameters, state: FTRLState) -> None:
     state.rates[:] = counted_rate(state.scalars[HORIZON], 0.0)
 
 
-@note_error.register(CountedRateParameters)
+@note_error.register(CountedRateParameters, inline=True)
 def _(rate: CountedRateParameters, state: FTRLState, arm: int, error: float) -> None:
-    state.sums[arm] += 1.0
-    state.rates[arm] = counted_rate(state.scalars[HORIZON], state.sums[arm])
+    count = state.sums[arm] + 1.0
+    state.sums[arm] = count
+    if rate.restarts:
+        state.rates[arm] = counted_rate(state.scalars[HORIZON], count)
+    else:  # the same without a logarithm in every round
+        state.rates[arm] = math.sqrt((1.0 + count) / rate.log_horizon)
 
 
-@advance_rates.register(CountedRateParameters)
+@advance_rates.register(CountedRateParameters, inline=True)
 def _(rate: CountedRateParameters, state: FTRLState) -> float:
     return next_horizon(rate.restarts, state)
