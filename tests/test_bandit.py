@@ -51,6 +51,8 @@ def test_an_argument_that_does_not_exist_is_refused_by_name(kind):
         TypeError, match=r"^Bandit has no argument 'drift'; it takes arms, policy, horizon, .*cost$"
     ):
         kind(3, drift=0.1)
+    with pytest.raises(TypeError, match=r"^Bandit\(\) missing 1 required positional argument: 'arms'$"):
+        bw.Bandit()
 
 
 def test_its_length_is_the_number_of_arms():
