@@ -372,7 +372,7 @@
   function endNames(rows, bounds, domain, height) {
     const last = new Map();
     for (const row of rows) last.set(row.policy, { policy: row.policy, text: data.short[data.policies.indexOf(row.policy)], value: row.mean, round: row.round });
-    for (const row of bounds) last.set(row.policy + row.name, { policy: row.policy, text: `${data.short[data.policies.indexOf(row.policy)]}: ${row.name.split(":")[0]}`, value: row.bound, round: row.round });
+    for (const row of bounds) last.set(row.policy + row.name, { policy: row.policy, text: `${data.short[data.policies.indexOf(row.policy)]}: ${row.name.split(":")[0].replace(" with constant 1", "")}`, value: row.bound, round: row.round });
     const names = [...last.values()];
     const places = spread(names.map(({ value }) => heightOf(value, domain, height)), 13);
     const over = Math.max(0, Math.max(...places) - height - 6);
