@@ -530,6 +530,10 @@ def timing(study: Study, panel: Panel, names: Names, *, x: Scale = "log") -> Row
     """Nanoseconds per round of every policy in a world."""
     _check.one_of("x", x, ("linear", "log"))
     costs = study.timing.set_index("cell")["nanoseconds_per_round"].to_dict()
+    if not any(cost > 0.0 for cost in costs.values()):
+        raise InvalidArgumentError(
+            "kind", "timing", "measured by the study", got="no times", fix="a run in memory measures none"
+        )
     rows = []
     for policy, label in names.labels.items():
         cost = costs.get(panel.cells.get(policy), math.nan)
