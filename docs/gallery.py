@@ -26,6 +26,7 @@ POLICY_EXAMPLES: dict[str, bw.Policy] = {
     "tsallis-inf-oracle": bw.TsallisINFOracle(gaps=(0.0, 0.2, 0.2, 0.2), alpha=0.5),
 }
 BASE = E.Bernoulli(n_arms=4, gap=0.2)
+BESIDE = (bw.LightBarrier(), bw.UCB1())  # in every chart, in the same colors
 
 
 def synthetic_log(rows: int) -> dict[str, np.ndarray]:
@@ -75,7 +76,7 @@ def write(folder: Path, *, charts: bool) -> None:
     for name in policies.names():
         kind = policies.get(name)
         policy = POLICY_EXAMPLES[name] if name in POLICY_EXAMPLES else kind()
-        shown = {repr(other): other for other in (bw.LightBarrier(), policy, bw.UCB1())}
+        shown = {repr(other).removesuffix("()"): other for other in (*BESIDE, policy)}
         picture = chart(shown, BASE) if charts else None
         page(folder, "policy", name, kind, picture, f"`{policy!r}` in `{BASE!r}`")
     for name in environments.names():
@@ -83,7 +84,7 @@ def write(folder: Path, *, charts: bool) -> None:
         picture = None
         world = ENVIRONMENT_EXAMPLES.get(name)
         if world is not None and charts:
-            picture = chart({"LightBarrier()": bw.LightBarrier(), "UCB1()": bw.UCB1()}, world)
+            picture = chart({type(other).__name__: other for other in BESIDE}, world)
         page(folder, "environment", name, kind, picture, f"`{world!r}`")
 
 

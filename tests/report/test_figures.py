@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.report.charts.rows import short_labels
 from bothworlds.report.figures.contents import Line, Lines, Look, log_ticks
@@ -40,6 +41,15 @@ def swept(tmp_path_factory):
 
 
 # --- numbers --------------------------------------------------------------------------------------------
+
+
+def test_a_run_in_memory_names_its_bounds_in_full_and_has_no_times():
+    world = bw.environments.Bernoulli(n_arms=2, gap=0.2)
+    run = bw.simulate({"TS": bw.Thompson()}, world, horizon=100, replications=2, seed=1).study()
+    (panel,) = contents(run, "regret", bounds=True)
+    assert [line.label for line in panel.lines if line.bound] == ["TS: self-bounding, O(·)", "lower bound"]
+    with pytest.raises(InvalidArgumentError, match="no times"):
+        contents(run, "timing")
 
 
 def curve(study, policy, world, horizon):

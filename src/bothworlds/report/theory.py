@@ -10,6 +10,7 @@ import pandas as pd
 
 from bothworlds import environments, policies
 from bothworlds.errors import BothworldsError
+from bothworlds.report.charts.draw import AXIS_LABEL
 from bothworlds.report.charts.palette import PAGE_LOOK
 from bothworlds.report.charts.rows import evenly
 from bothworlds.report.numbers.frames import at_largest_horizon
@@ -101,7 +102,7 @@ The estimated regret of one run of each policy, split as in the paper's proof: w
 arms stable costs, what their growing rates cost, the optimal arms (which the paper shows to cost
 nothing), the residual of moving weight between the two groups, and the preprocessing of the comparator.
 The run is replication 0 of the study, played again; the parts add up to its estimated regret, the sum of
-<estimated losses, p − q̃>, which equals regret in expectation only.
+⟨estimated losses, p − q̃⟩, which equals regret in expectation only.
 
 Shown where the optimal arms are known and the policy is a follow-the-regularized-leader one.
 """.strip()
@@ -143,7 +144,7 @@ def regret_section(study: Study) -> Section | None:
     if frame.empty:
         return None
     charts = [
-        (f"{policy} in “{environment}”.", _stacked(rows, ends))
+        (f"{policy} in {environment}", _stacked(rows, ends))
         for environment, world in frame.groupby("environment", sort=False)
         for ends in [_ends(world)]
         for policy, rows in world.groupby("policy", sort=False)
@@ -154,7 +155,14 @@ def regret_section(study: Study) -> Section | None:
     ).reset_index()[["environment", "policy", *PART_NAMES]]
     table["sum"] = table[list(PART_NAMES)].sum(axis=1)
     caption = "The parts at the end of the run."
-    return Section("Where did the regret go?", ABOUT_PARTS, charts=charts, tables=[(caption, table)])
+    legend = [(PAGE_LOOK.color(i), name) for i, name in enumerate(PART_NAMES.values())]
+    return Section(
+        "Where did the regret go?",
+        ABOUT_PARTS,
+        charts=charts,
+        legend=[*legend, (PAGE_LOOK.ink, "their sum")],
+        tables=[(caption, table)],
+    )
 
 
 def _ends(world: pd.DataFrame) -> list[float]:
@@ -172,9 +180,12 @@ def _stacked(frame: pd.DataFrame, ends: list[float]) -> Any:
     colors = alt.Scale(
         domain=list(PART_NAMES.values()), range=[PAGE_LOOK.color(i) for i in range(len(PART_NAMES))]
     )
-    areas = alt.Chart(alt.InlineData(values=rows)).mark_area(opacity=0.85)
-    return areas.encode(
-        x=alt.X("round:Q", title="round", axis=alt.Axis(format="~s", tickCount=5)),
+    across = alt.X("round:Q", title="round", axis=alt.Axis(labelExpr=AXIS_LABEL, tickCount=5))
+    data = alt.Chart(alt.InlineData(values=rows))
+    areas = data.mark_area(opacity=0.85).encode(
+        x=across,
         y=alt.Y("regret:Q", title="estimated regret", stack="zero", scale=alt.Scale(domain=ends)),
-        color=alt.Color("part:N", title=None, scale=colors, legend=alt.Legend(orient="bottom", columns=1)),
-    ).properties(height=150)
+        color=alt.Color("part:N", scale=colors, legend=None),
+    )
+    total = data.mark_line(strokeWidth=1.5, color=PAGE_LOOK.ink).encode(x=across, y="sum(regret):Q")
+    return alt.layer(areas, total).properties(height=150)

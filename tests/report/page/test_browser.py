@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 from itertools import pairwise
@@ -221,7 +222,7 @@ def test_choosing_a_world_a_band_and_bounds(page):
     page.select_option("#world", label="Switching, T = 1,000")
     settle(page)
     assert (all_worlds, page.locator("#curves figure").count()) == (4, 1)
-    assert page.locator("#curves figcaption span").inner_text() == "Switching, T = 1,000"
+    assert page.locator("#curves figcaption span").first.inner_text() == "Switching, T = 1,000"
     area = "document.querySelector('#curves .mark-area path').getAttribute('d')"
     narrow = page.evaluate(area)
     page.select_option("#band", "spread")
@@ -281,6 +282,64 @@ def test_a_saved_chart_has_its_colors(page):
     assert "var(--" not in text
     assert "#1558c0" in text.lower()
     assert page.trouble == []
+
+
+def test_every_chart_can_be_saved_as_a_picture_and_as_numbers(page):
+    charts = page.locator("figure:has(svg.marks)")
+    assert page.locator("figure:has(svg.marks) .tools").count() == charts.count() == 15
+    with page.expect_download() as download:
+        page.click("#curves figure >> nth=0 >> text=PNG")
+    picture = Path(download.value.path()).read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    width = int.from_bytes(picture[16:20], "big")
+    drawn = page.evaluate("document.querySelector('#curves svg').viewBox.baseVal.width")
+    assert abs(width - 3 * drawn) <= 3
+    with page.expect_download() as download:
+        page.click("#curves figure >> nth=0 >> text=CSV")
+    with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    data = page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    assert [float(row["mean"]) for row in rows] == data["curves"][data["overview"][0]]["mean"]
+    assert {row["policy"] for row in rows} == set(data["policies"])
+    assert page.trouble == []
+
+
+def test_tables_sort_by_a_heading_and_can_be_saved(page):
+    def column(place):
+        cells = page.locator(f".scores tbody tr > :nth-child({place})").all_inner_texts()
+        return [text.split("\n")[0] for text in cells]
+
+    before = column(1)
+    heading = page.locator(".scores thead th >> nth=2")  # worst
+    heading.locator("button").click()
+    up = [float(text) for text in column(3)]
+    assert up == sorted(up)
+    assert heading.get_attribute("aria-sort") == "ascending"
+    heading.locator("button").click()
+    assert [float(text) for text in column(3)] == up[::-1]
+    with page.expect_download() as download:
+        page.click(".scores caption >> text=CSV")
+    with Path(download.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        saved = list(csv.reader(file))
+    assert [line[0] for line in saved[1:]] == column(1)
+    heading.locator("button").click()
+    assert column(1) == before
+    assert heading.get_attribute("aria-sort") is None
+
+
+def test_the_table_of_numbers_shows_one_statistic_at_a_time(page):
+    shown = page.locator(".statistics tbody tr >> nth=0 >> td span:visible")
+    assert {text.get_attribute("class") for text in shown.all()} == {"mean"}
+    page.select_option("#statistic", "worst")
+    assert {text.get_attribute("class") for text in shown.all()} == {"worst"}
+    page.select_option("#statistic", "mean")
+
+
+def test_the_navigation_stays_in_sight_and_says_where_the_reader_is(page):
+    page.click("nav a[href='#numbers']")
+    page.wait_for_selector("nav a[href='#numbers'][aria-current=true]")
+    assert page.locator("nav").bounding_box()["y"] == 0
+    page.evaluate("scrollTo(0, 0)")
 
 
 def test_a_phone_in_the_dark(show):

@@ -69,9 +69,10 @@ def test_every_section_is_there_and_linked(reader):
     sections = [
         "regret",
         "finding",
-        "extra-0",
         "sweeps",
+        "final",
         "arms",
+        "extra-0",
         "growth",
         "pairs",
         "numbers",

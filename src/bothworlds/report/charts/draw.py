@@ -258,7 +258,7 @@ def _names_layer(horizontal: Any, scales: dict[str, Any]) -> Any:
     """Names at the ends of lines; the page says at which height, in pixels."""
     place = alt.Y(field="pixel", type="quantitative", scale=None, axis=None)
     text = alt.Chart(alt.NamedData(name="names"), name=NAMES_LAYER).mark_text(
-        align="left", dx=6, baseline="middle"
+        align="left", dx=9, baseline="middle"
     )
     return text.encode(x=horizontal, y=place, text="text:N", color=scales["color"])
 

@@ -317,7 +317,8 @@ def _bounds(study: Study, panel: Panel, names: Names, y: str, n_arms: int) -> li
             unit, kept = regret_unit_of(y, rounds, n_arms)
             values = (_column(here, "bound") / unit)[kept]
             nothing = np.full(values.size, np.nan)
-            text = f"{label}: {name.partition(':')[0]}"  # adversarial or self-bounding; the source is long
+            kind = name.partition(":")[0].removesuffix(" with constant 1")  # the source is long
+            text = f"{label}: {kind}"
             lines.append(Line(text, names.looks[policy], rounds[kept], values, nothing, nothing, bound=True))
     return [*lines, *_lower_bound(study, panel, y, n_arms)]
 
@@ -529,6 +530,10 @@ def timing(study: Study, panel: Panel, names: Names, *, x: Scale = "log") -> Row
     """Nanoseconds per round of every policy in a world."""
     _check.one_of("x", x, ("linear", "log"))
     costs = study.timing.set_index("cell")["nanoseconds_per_round"].to_dict()
+    if not any(cost > 0.0 for cost in costs.values()):
+        raise InvalidArgumentError(
+            "kind", "timing", "measured by the study", got="no times", fix="a run in memory measures none"
+        )
     rows = []
     for policy, label in names.labels.items():
         cost = costs.get(panel.cells.get(policy), math.nan)

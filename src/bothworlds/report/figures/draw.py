@@ -126,7 +126,7 @@ def _(contents: Rows, ax: Axes, words: Words) -> None:
             ax.plot(row.middle, place, marker=marker_of(row.look), color=color, markersize=4.5)
         if row.dots is not None:
             below = np.full(row.dots.size, place + 0.38)
-            ax.plot(row.dots, below, ".", color=color, markersize=2.2, alpha=0.6, markeredgewidth=0)
+            ax.plot(row.dots, below, "o", color=color, markersize=1.7, alpha=0.6, markeredgewidth=0)
     if contents.zero:
         ax.axvline(0.0, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_yticks(range(len(labels)), [words(label) for label in labels])

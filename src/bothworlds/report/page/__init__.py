@@ -53,8 +53,18 @@ if TYPE_CHECKING:
 
 SCORE_MEANINGS = {
     GAPS_SCORE: "compares the mean regret R with the smallest of any policy in that world",
-    MINIMAX_SCORE: "measures R in units of the minimax rate, where arms have no fixed gaps",
+    MINIMAX_SCORE: "measures R in units of the minimax rate, where arms have no fixed gaps and the heading "
+    "says so",
 }
+STATISTICS = {
+    "mean": "mean",
+    "trimmed": "trimmed mean (without a tenth on either side)",
+    "median": "median",
+    "q95": "95% quantile",
+    "cvar": "CVaR (mean of the worst 5%)",
+    "worst": "worst replication",
+}
+"""What the table of numbers can show, one at a time: the class of its cells, and its name."""
 MOST_COLUMNS = 12
 """More worlds than that, and more than policies, stand in rows."""
 
@@ -70,6 +80,8 @@ class Section:
     title: str
     text: str = ""
     charts: Sequence[tuple[str, Any]] = ()
+    legend: Sequence[tuple[str, str]] = ()
+    """Color and name of what the charts have in common, said once."""
     tables: Sequence[tuple[str, pd.DataFrame]] = ()
 
 
@@ -139,6 +151,7 @@ def page(study: Study, *, bounds: pd.DataFrame | None = None, sections: Sequence
         heats=[(i, heat["title"]) for i, heat in enumerate(data["heats"])],
         settings=[(i, sweep["setting"].replace(".", ": ")) for i, sweep in enumerate(data["sweeps"])],
         slowest=float(study.timing["nanoseconds_per_round"].max()),
+        statistics=STATISTICS,
         **_grids(study, all_panels),
         manifest=manifest,
         command=_command(manifest),
@@ -229,15 +242,16 @@ def grid(
 
 def score_grid(card: Scorecard) -> Grid:
     """The scorecard, with what its numbers are in the caption."""
-    kinds = dict.fromkeys(card.kinds.values())
+    kinds = [kind for kind in SCORE_MEANINGS if kind in card.kinds.values()]
     meanings = "; ".join(f"{kind} {SCORE_MEANINGS[kind]}" for kind in kinds)
     caption = (
-        f"Scores after {card.rounds}: lower is better, {RATIO_STEPS[0][1]} marks the best of a world. "
-        f"The score {meanings}. Colors show the ratio to the best of the same world; “mean” is the geometric "
-        "mean of these ratios, “worst” the largest, “by median” and “by trimmed” the geometric mean where "
-        "medians and trimmed means stand in for means."
+        f"Scores after {card.rounds}, and below them the mean regret R: lower is better, {RATIO_STEPS[0][1]} "
+        f"marks the best of a world. The score {meanings}. Colors show the ratio to the best of the same "
+        "world; “mean” is the geometric mean of these ratios, “worst” the largest, “by median” and “by "
+        "trimmed” the geometric mean where medians and trimmed means stand in for means."
     )
-    worlds = [Heading(name, card.kinds.get(name, "")) for name in card.environments]
+    notes = {name: kind for name, kind in card.kinds.items() if len(kinds) > 1 and kind != GAPS_SCORE}
+    worlds = [Heading(name, notes.get(name, "")) for name in card.environments]
     cells = {key: entry._asdict() | {"step": entry.step} for key, entry in card.entries.items()}
     totals = {
         Heading("mean", "geometric"): {
@@ -259,9 +273,8 @@ def _grids(study: Study, all_panels: Sequence[Panel]) -> dict[str, Grid | None]:
     captions = {
         "growth": "How late regret grows with the round t: the law that fits best, and the fitted power of t "
         "with its 95% interval.",
-        "tails": "Final regret: mean, trimmed mean (without a tenth on either side), median and 95% quantile "
-        "with their 95% intervals, CVaR (the mean of the worst 5%), and the worst replication, which "
-        "study.replay(cell, number) plays again. Marked: one replication makes the mean.",
+        "tails": "Final regret, with 95% intervals. Marked: one replication makes the mean; "
+        "study.replay(cell, number) plays it again.",
         "timing": "Time per round in nanoseconds: kernels only, after compilation, averaged over the "
         "replications.",
     }
@@ -292,9 +305,11 @@ def _frame_grid(caption: str, frame: pd.DataFrame) -> Grid:
 
 def _contents(study: Study, data: dict[str, Any], extras: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Sections that this study has: anchor → name."""
-    names = {"regret": "Regret", "finding": "Finding"} | {extra["id"]: extra["title"] for extra in extras}
+    names = {"regret": "Regret", "finding": "Finding"}
     names |= {"sweeps": "Sweeps"} if data["sweeps"] else {}
+    names |= {"final": "Final regret"}
     names |= {"arms": "Arms"} if data["probabilities"] else {}
+    names |= {extra["id"]: extra["title"] for extra in extras}
     names |= {"growth": "Growth"} | ({"pairs": "Pairs"} if len(study.pairs) else {})
     return names | {"numbers": "Numbers", "time": "Time", "methods": "Methods"}
 
@@ -340,6 +355,7 @@ def _extras(sections: Sequence[Section]) -> list[dict[str, Any]]:
             "id": f"extra-{i}",
             "title": section.title,
             "paragraphs": [text.strip() for text in section.text.split("\n\n") if text.strip()],
+            "legend": section.legend,
             "charts": [(next(numbers), caption) for caption, _ in section.charts],
             "tables": [_frame_grid(caption, frame) for caption, frame in section.tables],
         }

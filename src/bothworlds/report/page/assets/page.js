@@ -132,6 +132,8 @@
       this.description = description;
       this.view = null;
       this.turn = 0;
+      this.rows = [];
+      addTools(this);
     }
     clear(message) {
       if (this.view) this.view.finalize();
@@ -158,6 +160,7 @@
         if (turn !== this.turn) { result.finalize(); return; }
         if (this.view) this.view.finalize();
         this.view = result.view;
+        this.rows = datasets.rows || [];
       } catch (error) {
         errors.push(String(error));
         console.error(error);
@@ -167,35 +170,119 @@
     }
   }
 
-  // A figure with its caption and a button that saves the drawing, colors resolved.
+  // A figure with its caption and a place for a chart.
   function figure(title, description) {
     const box = document.createElement("figure");
     const caption = document.createElement("figcaption");
     const name = document.createElement("span");
     name.textContent = title;
-    caption.append(name, saveButton(box, title));
+    caption.append(name);
     const place = document.createElement("div");
     place.className = "chart";
     box.append(caption, place);
     return { box, chart: new Chart(place, description) };
   }
-  function saveButton(box, title) {
+  // Saving: a drawing as SVG with its colors resolved, the same as PNG, and the numbers behind it as CSV.
+  function save(name, ending, href) {
+    const link = document.createElement("a");
+    link.href = href;
+    link.download = name.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").toLowerCase() + ending;
+    link.click();
+  }
+  function svgOf(element) {
+    const svg = element.querySelector("svg");
+    if (!svg) return null;
+    const style = getComputedStyle(document.documentElement);
+    const text = new XMLSerializer().serializeToString(svg)
+      .replace(/var\((--[\w-]+)\)/g, (_, variable) => style.getPropertyValue(variable).trim());
+    const { width, height } = svg.viewBox.baseVal;
+    return { href: "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text), width, height, style };
+  }
+  const PNG_SCALE = 3; // dots per pixel: 300 dpi at the size of the page
+  function savePng(name, drawing) {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [PNG_SCALE * drawing.width, PNG_SCALE * drawing.height];
+      const pen = canvas.getContext("2d");
+      pen.fillStyle = drawing.style.getPropertyValue("--paper").trim();
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+      save(name, ".png", canvas.toDataURL("image/png"));
+    };
+    image.src = drawing.href;
+  }
+  function csv(lines) {
+    const field = (value) => /[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+    const text = lines.map((line) => line.map((value) => field(String(value ?? ""))).join(",")).join("\r\n");
+    return "data:text/csv;charset=utf-8," + encodeURIComponent("\ufeff" + text + "\r\n"); // spreadsheets look for the mark
+  }
+  function toolButton(text, label, action) {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = "SVG";
-    button.setAttribute("aria-label", "Save as SVG: " + title);
-    button.addEventListener("click", () => {
-      const svg = box.querySelector("svg");
-      if (!svg) return;
-      const style = getComputedStyle(document.documentElement);
-      const text = new XMLSerializer().serializeToString(svg)
-        .replace(/var\((--[\w-]+)\)/g, (_, variable) => style.getPropertyValue(variable).trim());
-      const link = document.createElement("a");
-      link.href = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
-      link.download = title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").toLowerCase() + ".svg";
-      link.click();
-    });
+    button.textContent = text;
+    button.setAttribute("aria-label", label);
+    button.addEventListener("click", action);
     return button;
+  }
+  function addTools(chart) {
+    const caption = chart.element.closest("figure").querySelector("figcaption");
+    const name = () => caption.textContent.replace(/SVGPNG(CSV)?$/, "") || chart.description;
+    const tools = document.createElement("span");
+    tools.className = "tools";
+    const drawn = (action) => () => { const drawing = svgOf(chart.element); if (drawing) action(drawing); };
+    tools.append(
+      toolButton("SVG", `Save as SVG: ${name()}`, drawn(({ href }) => save(name(), ".svg", href))),
+      toolButton("PNG", `Save as PNG: ${name()}`, drawn((drawing) => savePng(name(), drawing))));
+    if (chart.mode === "vega-lite") {
+      const columns = () => Object.keys(chart.rows[0] || {});
+      tools.append(toolButton("CSV", `Save the numbers: ${name()}`, () =>
+        save(name(), ".csv", csv([columns(), ...chart.rows.map((row) => columns().map((key) => row[key]))]))));
+    }
+    caption.append(tools);
+  }
+
+  // Tables sort by a click on a heading (up, down, as they were) and can be saved as they are shown.
+  const shownIn = (cell) => (cell ? cell.innerText.split("\n")[0].trim() : "");
+  function numberIn(text) {
+    const found = /^[<≥\[]?\s*(−?[\d,]+(\.\d+)?(e[−-]?\d+)?)/.exec(text);
+    return found ? Number(found[1].replaceAll(",", "").replaceAll("−", "-")) : null;
+  }
+  function sortRows(body, column, way) {
+    const rows = [...body.rows];
+    rows.forEach((row, i) => { row.dataset.place ??= i; });
+    const key = (row) => shownIn(row.cells[column]);
+    const numeric = rows.some((row) => numberIn(key(row)) !== null) && column > 0;
+    rows.sort((a, b) => {
+      if (!way) return a.dataset.place - b.dataset.place;
+      if (!numeric) return way * key(a).localeCompare(key(b), "en", { numeric: true });
+      const [x, y] = [numberIn(key(a)), numberIn(key(b))];
+      if (x === null || y === null) return (x === null) - (y === null); // what is missing comes last
+      return way * (x - y);
+    });
+    body.append(...rows);
+  }
+  function equip(table) {
+    const [head, body] = [table.tHead.rows[0], table.tBodies[0]];
+    [...head.cells].forEach((cell, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...cell.childNodes);
+      cell.append(button);
+      button.addEventListener("click", () => {
+        const next = !cell.ariaSort ? "ascending" : cell.ariaSort === "ascending" ? "descending" : null;
+        for (const other of head.cells) other.ariaSort = null;
+        cell.ariaSort = next;
+        sortRows(body, column, { ascending: 1, descending: -1 }[next] || 0);
+      });
+    });
+    const title = () => table.closest("section").querySelector("h2").textContent;
+    const tools = document.createElement("span");
+    tools.className = "tools";
+    tools.append(toolButton("CSV", "Save the table: " + title(), () =>
+      save(title(), ".csv", csv([...table.rows].map((row) => [...row.cells].map(shownIn))))));
+    table.caption.append(" ", tools);
   }
 
   // Regret over time and its distribution: one figure per visible panel.
@@ -209,7 +296,7 @@
     const [curvesBox, finalsBox] = [byId("curves"), byId("finals")];
     for (const box of [curvesBox, finalsBox, byId("tails")]) {
       box.replaceChildren();
-      box.classList.toggle("one", panels.length === 1);
+      box.classList.toggle("few", panels.length < 3);
     }
     drawn = panels.map((panel) => {
       const { title } = data.panels[panel];
@@ -285,7 +372,7 @@
   function endNames(rows, bounds, domain, height) {
     const last = new Map();
     for (const row of rows) last.set(row.policy, { policy: row.policy, text: data.short[data.policies.indexOf(row.policy)], value: row.mean, round: row.round });
-    for (const row of bounds) last.set(row.policy + row.name, { policy: row.policy, text: `${data.short[data.policies.indexOf(row.policy)]}: ${row.name.split(":")[0]}`, value: row.bound, round: row.round });
+    for (const row of bounds) last.set(row.policy + row.name, { policy: row.policy, text: `${data.short[data.policies.indexOf(row.policy)]}: ${row.name.split(":")[0].replace(" with constant 1", "")}`, value: row.bound, round: row.round });
     const names = [...last.values()];
     const places = spread(names.map(({ value }) => heightOf(value, domain, height)), 13);
     const over = Math.max(0, Math.max(...places) - height - 6);
@@ -338,16 +425,15 @@
   }
   function showLegend() {
     const shades = colors();
-    for (const path of document.querySelectorAll("#legend button[data-policy] svg path")) {
+    for (const path of document.querySelectorAll(".policies button[data-policy] svg path")) {
       const shade = shades[Number(path.closest("button").dataset.policy)];
       path.setAttribute(path.hasAttribute("stroke") ? "stroke" : "fill", shade);
     }
-    for (const button of document.querySelectorAll("#legend button[data-policy]"))
+    for (const button of document.querySelectorAll(".policies button[data-policy]"))
       button.setAttribute("aria-pressed", String(state.shown.has(Number(button.dataset.policy))));
   }
   function followLegend() {
-    const legend = byId("legend");
-    legend.addEventListener("click", (event) => {
+    const follow = (event) => {
       const button = event.target.closest("button");
       if (!button) return;
       if (button.dataset.policy !== undefined) {
@@ -360,7 +446,8 @@
       }
       showLegend();
       drawPanels();
-    });
+    };
+    for (const legend of document.querySelectorAll(".policies")) legend.addEventListener("click", follow);
     showLegend();
   }
   function follow(id, event, action) {
@@ -396,7 +483,13 @@
 
   // Pairwise comparison with a reference policy.
   const pairsChart = byId("pairs-chart") && new Chart(byId("pairs-chart"), "Differences of regret to the reference, with 95% intervals");
-  const digits = (x) => x === null ? "–" : x.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", "−");
+  // Three digits, whole numbers in full, as in the other tables.
+  function digits(x) {
+    if (x === null) return "–";
+    const decimals = x === 0 ? 0 : Math.min(8, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(Number(x.toPrecision(3)))))));
+    return x.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace("-", "−");
+  }
+  const chanceOf = (p) => p === null ? "–" : p < 0.0001 ? "< 0.0001" : String(Number(p.toPrecision(2)));
   async function drawPairs() {
     if (!pairsChart) return;
     const all = rowsOf(data.pairs[Number(byId("pairs-world").value)]);
@@ -415,7 +508,7 @@
       head.scope = "row";
       head.textContent = row.policy;
       line.append(head);
-      const chance = row.p_value === null ? "–" : row.p_value < 0.0001 ? "< 0.0001" : digits(row.p_value);
+      const chance = chanceOf(row.p_value);
       const wins = row.wins === null ? "–" : Math.round(100 * row.wins) + "%";
       const between = row.low === null ? "–" : `[${digits(row.low)}, ${digits(row.high)}]`;
       for (const text of [digits(row.difference), between, wins, chance]) {
@@ -504,6 +597,16 @@
   follow("sweep-setting", "change", () => { fillViews(); drawSweep(); });
   follow("sweep-view", "change", drawSweep);
   follow("heat-view", "change", drawHeat);
+  follow("statistic", "change", (select) => { document.querySelector(".statistics").className = "statistics " + select.value; });
+  for (const table of document.querySelectorAll("main table")) equip(table);
+  // The section in sight, marked in the navigation.
+  const sight = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const link = document.querySelector(`nav a[href="#${target.id}"]`);
+      if (link) link.ariaCurrent = isIntersecting ? "true" : null;
+    }
+  }, { rootMargin: "-25% 0px -70% 0px" });
+  for (const section of document.querySelectorAll("main > section")) sight.observe(section);
   fillViews();
   if (byId("curves")) {
     followLegend();
