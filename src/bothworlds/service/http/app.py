@@ -20,6 +20,7 @@ from uvicorn.supervisors import Multiprocess
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import logs, problems
 from bothworlds.service.config import Config, Server
+from bothworlds.service.http.connections import BoundedConnection
 from bothworlds.service.http.endpoints import Path, refusal, request_id_of, send_answer
 from bothworlds.service.http.routes import ENDPOINTS
 from bothworlds.service.http.service import Service
@@ -119,6 +120,7 @@ def run(config: Config, listening: socket.socket) -> None:
     settings = uvicorn.Config(
         "bothworlds.service.http.app:create",
         factory=True,
+        http=BoundedConnection,
         workers=server.workers,
         log_config=None,
         access_log=False,
