@@ -147,7 +147,13 @@ def read_config(
         try:
             tables = msgspec.toml.decode(path.read_bytes())
         except OSError as error:
-            raise InvalidArgumentError("config", str(path), "readable", got=f"{path}: {error}") from None
+            got, fix = (
+                f"{path}: {(error.strerror or str(error)).lower()}",
+                "every value has a default: leave it out",
+            )
+            raise InvalidArgumentError(
+                "config", str(path), "a file that can be read", got=got, fix=fix
+            ) from None
         except msgspec.DecodeError as error:
             raise InvalidArgumentError("config", str(path), "TOML", got=f"{path}: {error}") from None
     environment = os.environ if environment is None else environment
