@@ -204,11 +204,18 @@ class Learner:
         known = rows["restarts"] == bandit._restarts  # the world before a restart is another one
         if not known.all():
             rows, kept = rows[known], kept[known]
-        if (rows["n_arms"] != len(bandit._arms)).any():
-            for row, one in zip(rows, kept.tolist(), strict=True):
-                self._learn_row(row, one, None)
+        today = rows["n_arms"] == len(bandit._arms)
+        if today.all():
+            self._learn_known(*_columns(rows), kept)
             return
-        self._learn_known(*_columns(rows), kept)
+        begin = 0  # each draw takes the way that it would take alone: states must not depend on its neighbors
+        for end in [*(np.flatnonzero(today[1:] != today[:-1]) + 1).tolist(), len(rows)]:
+            if today[begin] and not self.frozen:
+                self._learn_known(*_columns(rows[begin:end]), kept[begin:end])
+            else:
+                for row, one in zip(rows[begin:end], kept[begin:end].tolist(), strict=True):
+                    self._learn_row(row, one, None)
+            begin = end
 
     def _learn_known(
         self, observe: IntArray, weights: FloatArray, memos: FloatArray, kept: FloatArray
