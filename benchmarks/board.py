@@ -102,9 +102,14 @@ def served(url: str) -> Iterator[tuple[psutil.Process, str, str, str]]:
     try:
         said = ""
         while "Board:" not in said:
-            said += process.stdout.readline()
+            line = process.stdout.readline()
+            if not line:
+                sys.exit(f"the service ended with {process.wait()} before it listened; it said:\n{said}")
+            said += line
         address = re.search(r" at (http://\S+)", said)[1]
         while True:
+            if process.poll() is not None:
+                sys.exit(f"the service ended with {process.returncode} before it was ready")
             with contextlib.suppress(httpx.TransportError):
                 if httpx.get(f"{address}/readyz").status_code == 200:
                     break
@@ -130,7 +135,7 @@ def measure(url: str, segments: int, screenshot: Path | None) -> None:
         arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
         chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
         page = chromium.new_page()
-        print(f"first charts right after the start: {first_paint(page, link):.2f} s")
+        print(f"first charts right after the start: {first_paint(page, link):.2f} s", flush=True)
         began = time.perf_counter()
         headers = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=address, headers=headers, timeout=600) as client:
@@ -157,7 +162,7 @@ def main() -> None:
         url = f"sqlite:///{Path(folder) / 'board.db'}"
         fill(url, options.decisions, options.segments)
         size = sum(file.stat().st_size for file in Path(folder).glob("board.db*"))
-        print(f"{size / options.decisions:.0f} bytes of disk for a decision and its outcome")
+        print(f"{size / options.decisions:.0f} bytes of disk for a decision and its outcome", flush=True)
         measure(url, options.segments, options.screenshot)
 
 

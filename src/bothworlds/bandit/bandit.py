@@ -199,11 +199,16 @@ class Bandit(Queries):
 
     def _twin(self, seed: int | None) -> Bandit:
         """Another bandit with all that this one knows, and randomness and a name of its own."""
+        twin = self._copy()
+        twin._be_born(seed)
+        twin._begin_life()
+        return twin
+
+    def _copy(self) -> Bandit:
+        """Another bandit with all that this one knows, that shares its random stream and its life."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self._snapshot())
-        twin._be_born(seed)
-        twin._lock, twin._forks, twin._log = threading.RLock(), 0, None
-        twin._begin_life()
+        twin._lock, twin._forks, twin._log, twin._life = threading.RLock(), 0, None, self._life
         twin._make_room()
         _changeover.follow(twin, self, KERNELS)
         survive_forks(twin)

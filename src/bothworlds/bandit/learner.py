@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds import _jit, policies, statefile
-from bothworlds._jit import FloatArray
+from bothworlds._jit import FloatArray, IntArray
 from bothworlds._version import __version__
 from bothworlds.bandit.bandit import Bandit
 from bothworlds.bandit.feedback import Range
@@ -102,6 +102,14 @@ class Learner:
             self._bandit._range.word = "reward"
         require_no_memory_of_draws(self._bandit)
         self.frozen = False
+
+    def twin(self) -> Learner:
+        """Another one with all that this one knows, for a tenth of what it takes to make one."""
+        twin = type(self).__new__(type(self))
+        twin._bandit = self._bandit._copy()  # whose randomness nobody uses
+        twin._bandit._batched = self._bandit._batch()  # kernels, which are the same until arms are added
+        twin._asked, twin.frozen = self._asked, self.frozen
+        return twin
 
     # --- drawing --------------------------------------------------------------------------------------
 
@@ -196,15 +204,23 @@ class Learner:
         known = rows["restarts"] == bandit._restarts  # the world before a restart is another one
         if not known.all():
             rows, kept = rows[known], kept[known]
-        if (rows["n_arms"] != len(bandit._arms)).any():
-            for row, one in zip(rows, kept.tolist(), strict=True):
-                self._learn_row(row, one, None)
+        today = rows["n_arms"] == len(bandit._arms)
+        if today.all():
+            self._learn_known(*_columns(rows), kept)
             return
-        observe, weights, memos = (
-            np.ascontiguousarray(rows["observe"], np.int64),
-            np.ascontiguousarray(rows["weight"]),
-            np.ascontiguousarray(rows["memo"]),
-        )
+        begin = 0  # each draw takes the way that it would take alone: states must not depend on its neighbors
+        for end in [*(np.flatnonzero(today[1:] != today[:-1]) + 1).tolist(), len(rows)]:
+            if today[begin] and not self.frozen:
+                self._learn_known(*_columns(rows[begin:end]), kept[begin:end])
+            else:
+                for row, one in zip(rows[begin:end], kept[begin:end].tolist(), strict=True):
+                    self._learn_row(row, one, None)
+            begin = end
+
+    def _learn_known(
+        self, observe: IntArray, weights: FloatArray, memos: FloatArray, kept: FloatArray
+    ) -> None:
+        """Draws of today's arms, since the last restart."""
         before = self._moment()
         learned = self._learn_columns(observe, kept, weights, memos)
         if learned < len(kept):
@@ -286,22 +302,31 @@ class Learner:
 
     # --- keeping --------------------------------------------------------------------------------------
 
-    def dump(self) -> bytes:
-        """Everything, exact to the bit: equal learners have equal bytes."""
+    def _settings(self) -> dict[str, Any]:
+        """What it was made of, in JSON types."""
         bandit = self._bandit
-        learned = bandit._range if isinstance(bandit._range, LearnedRange) else None
-        forget_draws(bandit)
-        data = {
-            "format": FORMAT,
-            "version": VERSION,
-            "arms": bandit._arms,
-            "disabled": sorted(bandit._roster.disabled),
-            "retired": sorted(bandit._roster.retired),
+        return {
+            "arms": list(bandit._arms),
             "policy": policies.to_dict(bandit._policy),
             "horizon": bandit._horizon,
             "low": bandit._range.low,
             "high": self._asked,
             "clip": bandit._range.clip,
+        }
+
+    def dump(self) -> bytes:
+        """Everything, exact to the bit: equal learners have equal bytes."""
+        bandit = self._bandit
+        learned = bandit._range if isinstance(bandit._range, LearnedRange) else None
+        forget_draws(bandit)
+        made_of = self._settings()
+        data = {
+            "format": FORMAT,
+            "version": VERSION,
+            "arms": made_of.pop("arms"),
+            "disabled": sorted(bandit._roster.disabled),
+            "retired": sorted(bandit._roster.retired),
+            **made_of,
             "range": None if learned is None else learned.to_dict(),
             "restarts": bandit._restarts,
             "frozen": self.frozen,
@@ -311,15 +336,22 @@ class Learner:
         return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
 
     @classmethod
-    def load(cls, data: bytes) -> Learner:
-        """The learner that :meth:`dump` gave these bytes."""
+    def load(cls, data: bytes, *, fresh: Learner | None = None) -> Learner:
+        """The learner that :meth:`dump` gave these bytes.
+
+        ``fresh``: one that was made, and nothing since. If it was made of the same, its :meth:`twin` is taken
+        in place of a new one.
+        """
         try:
             saved = json.loads(data)
             if saved["format"] != FORMAT or saved["version"] != VERSION:
                 found = f"{saved['format']} of version {saved['version']}"
                 raise StateError(f"expected {FORMAT} of version {VERSION}, found {found}")
-            options = {name: saved[name] for name in ("horizon", "low", "high", "clip")}
-            learner = cls(labels_of(saved["arms"]), policies.from_dict(saved["policy"]), **options)
+            if fresh is not None and all(saved[name] == one for name, one in fresh._settings().items()):
+                learner = fresh.twin()
+            else:
+                options = {name: saved[name] for name in ("horizon", "low", "high", "clip")}
+                learner = cls(labels_of(saved["arms"]), policies.from_dict(saved["policy"]), **options)
             bandit = learner._bandit
             for name in ("disabled", "retired"):
                 for number in statefile.arms(saved, name, len(bandit._arms)):
@@ -333,6 +365,49 @@ class Learner:
         except (KeyError, TypeError, ValueError, PartError) as error:
             raise StateError(f"the saved learner cannot be restored: {error}") from error
         return learner
+
+
+def _columns(rows: Any) -> tuple[IntArray, FloatArray, FloatArray]:
+    """What kernels are told of tickets: observed arms, weights, memos."""
+    return (
+        np.ascontiguousarray(rows["observe"], np.int64),
+        np.ascontiguousarray(rows["weight"]),
+        np.ascontiguousarray(rows["memo"]),
+    )
+
+
+def learn_all(
+    learners: Sequence[Learner], which: Sequence[int], tickets: Sequence[bytes], kept: Sequence[float]
+) -> None:
+    """What :meth:`Learner.learn` does, for many learners at once: tickets are of ``learners[which]``.
+
+    Each learns its own in their order. What all need is done once, for all rows.
+    """
+    owners = np.asarray(which, np.int64)
+    order = np.argsort(owners, kind="stable")
+    joined = b"".join(tickets)
+    ends = np.cumsum(np.bincount(owners, minlength=len(learners))).tolist()
+    if len(joined) > TICKET.size * len(tickets):  # some arms were asleep
+        begin = 0
+        for learner, end in zip(learners, ends, strict=True):
+            own = order[begin:end].tolist()
+            learner.learn([tickets[i] for i in own], [kept[i] for i in own])
+            begin = end
+        return
+    rows, values = np.frombuffer(joined, COLUMNS)[order], np.array(kept, np.float64)[order]
+    observe, weights, memos = _columns(rows)
+    first = rows[0]["n_arms"], rows[0]["restarts"]
+    alike = (rows["n_arms"] == first[0]).all() and (rows["restarts"] == first[1]).all()
+    begin = 0
+    for learner, end in zip(learners, ends, strict=True):
+        part, bandit = slice(begin, end), learner._bandit
+        begin = end
+        if learner.frozen or part.start == end:
+            continue
+        if alike and len(bandit._arms) == first[0] and bandit._restarts == first[1]:
+            learner._learn_known(observe[part], weights[part], memos[part], values[part])
+        else:
+            learner._learn_rows(rows[part], values[part])
 
 
 # --- policies that are functions of their feedback ------------------------------------------------------

@@ -74,6 +74,18 @@ def _progress() -> Iterator[Callable[[str], None]]:
         yield lambda text: None
 
 
+@contextmanager
+def _written_to(argument: str) -> Iterator[None]:
+    """Say which argument names a place that cannot be written to."""
+    try:
+        yield
+    except OSError as error:
+        got = f"{error.filename}, {(error.strerror or str(error)).lower()}"
+        raise InvalidArgumentError(
+            argument, error.filename, "a folder that can be written to", got=got, fix="name another"
+        ) from error
+
+
 def _when(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
@@ -187,8 +199,10 @@ def revoke_key(
 
     registry = Registry(_url(config, database))
     key = next((key for key in registry.known_keys() if key.id == identity), None)
-    if key is not None:
-        registry.note(key.project, key="command line", action="revoke key", target=key.id)
+    if key is None:
+        fix = "bothworlds service key list shows them"
+        raise InvalidArgumentError("ID", identity, "that of a key", fix=fix)
+    registry.note(key.project, key="command line", action="revoke key", target=key.id)
     registry.revoke(identity)
     registry.close()
     _say(f"Revoked {identity}.")
@@ -327,7 +341,7 @@ def export(
         found = replica.named(name)
         subject = exports.Subject.of(name, found.settings, found.blank.labels)
         where = folder / exports.folder_name(name)
-        with _busy(f"exporting {name} …"):
+        with _busy(f"exporting {name} …"), _written_to("FOLDER"):
             rows, files = exports.export(registry, replica.id, subject, where)
         _say(f"{name}: {counted(rows, 'decision')} in {counted(len(files), 'file')} of {where}")
     store.close()
@@ -346,7 +360,7 @@ def retain(
     from bothworlds.service.retention import export_and_retain
 
     url = _url(config, database)
-    with _progress() as tell:
+    with _progress() as tell, _written_to("--export"):
         gone = export_and_retain(url, project, days=days, folder=folder, tell=tell)
     if gone is None:
         raise InvalidArgumentError(

@@ -32,8 +32,14 @@ class Server(Section, frozen=True):
     """Bytes of a request."""
     max_batch_body: int = 1 << 20
     """Bytes of a request of many."""
+    max_head: int = 64 << 10
+    """Bytes of the address and the headers of a request."""
     keep_alive: int = 75
     """Seconds that an idle connection stays open."""
+    request_timeout: Annotated[float, msgspec.Meta(gt=0)] = 30.0
+    """Seconds in which a request must be whole, from its first byte on."""
+    answer_timeout: Annotated[float, msgspec.Meta(gt=0)] = 30.0
+    """Seconds that an answer, or a board, may wait for its client to read on."""
     grace: float = 8.0
     """Seconds that requests under way have when the service is stopped."""
 
@@ -76,6 +82,8 @@ class Limits(Section, frozen=True):
     """Decisions of a project whose outcome is out; then no more are made until some are closed."""
     max_batch: int = 500
     """Decisions or outcomes in one request."""
+    max_connections: int = 900
+    """Of one process; most systems let it have 1,024 files."""
     max_streams: int = 100
     """Boards that listen."""
     max_exports: int = 4
@@ -139,7 +147,13 @@ def read_config(
         try:
             tables = msgspec.toml.decode(path.read_bytes())
         except OSError as error:
-            raise InvalidArgumentError("config", str(path), "readable", got=f"{path}: {error}") from None
+            got, fix = (
+                f"{path}: {(error.strerror or str(error)).lower()}",
+                "every value has a default: leave it out",
+            )
+            raise InvalidArgumentError(
+                "config", str(path), "a file that can be read", got=got, fix=fix
+            ) from None
         except msgspec.DecodeError as error:
             raise InvalidArgumentError("config", str(path), "TOML", got=f"{path}: {error}") from None
     environment = os.environ if environment is None else environment

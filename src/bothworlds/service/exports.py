@@ -18,11 +18,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import sqlalchemy as sa
-from pyarrow import parquet
 
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
@@ -30,26 +28,37 @@ from bothworlds.service import ids, problems
 from bothworlds.service.registry import BANDIT, DECISION, ENTRY, EXPERIMENT, REPORT, Registry
 from bothworlds.service.settings import Settings
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import parquet
+
 CHUNK = 20_000
-SCHEMA = pa.schema(
-    [
-        ("time", pa.timestamp("us", tz="UTC")),
-        ("action", pa.string()),
-        ("propensity", pa.float64()),
-        ("reward", pa.float64()),
-        ("id", pa.string()),
-        ("segment", pa.string()),
-        ("observe", pa.string()),
-        ("asleep", pa.list_(pa.string())),
-        ("seen", pa.int64()),
-        ("engine", pa.int32()),
-        ("source", pa.string()),
-        ("outcome_at", pa.timestamp("us", tz="UTC")),
-        ("position", pa.int64()),
-        ("unit", pa.string()),
-        ("context", pa.string()),
-    ]
-)
+
+
+def schema() -> pa.Schema:
+    """The columns of a file."""
+    import pyarrow as pa  # noqa: PLC0415 - a service that exports nothing starts without it
+
+    moment, text = pa.timestamp("us", tz="UTC"), pa.string()
+    return pa.schema(
+        [
+            ("time", moment),
+            ("action", text),
+            ("propensity", pa.float64()),
+            ("reward", pa.float64()),
+            ("id", text),
+            ("segment", text),
+            ("observe", text),
+            ("asleep", pa.list_(text)),
+            ("seen", pa.int64()),
+            ("engine", pa.int32()),
+            ("source", text),
+            ("outcome_at", moment),
+            ("position", pa.int64()),
+            ("unit", text),
+            ("context", text),
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,11 @@ def export(
     tell:
         Called with the number of rows so far.
     """
+    import pyarrow as pa  # noqa: PLC0415 - see schema
+    from pyarrow import parquet  # noqa: PLC0415
+
     folder.mkdir(parents=True, exist_ok=True)
+    columns = schema()
     rows, files = 0, []
     writer: parquet.ParquetWriter | None = None
     day = ""
@@ -104,9 +117,9 @@ def export(
                         writer.close()
                     day = name
                     files.append(f"{name}.parquet")
-                    writer = parquet.ParquetWriter(folder / files[-1], SCHEMA, compression="zstd")
+                    writer = parquet.ParquetWriter(folder / files[-1], columns, compression="zstd")
                 assert writer is not None
-                writer.write_table(pa.Table.from_pylist(part, SCHEMA))
+                writer.write_table(pa.Table.from_pylist(part, columns))
                 rows += len(part)
             tell(rows)
             if max_rows is not None and rows > max_rows:

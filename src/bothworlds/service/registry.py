@@ -24,7 +24,7 @@ from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import ids, problems
 from bothworlds.service.settings import name_of
-from bothworlds.service.store import open_store
+from bothworlds.service.store import POSTGRESQL, open_store
 from bothworlds.service.store.base import DecisionRow, EntryRow, ProjectRow, ReportRow
 from bothworlds.service.store.sqlite import BUSY, SETTINGS, problem_of
 
@@ -279,7 +279,7 @@ class Registry:
 
 def is_postgresql(url: str) -> bool:
     """Is the database a server, and no file?"""
-    return url.partition("://")[0] in ("postgresql", "postgres")
+    return url.partition("://")[0] in POSTGRESQL
 
 
 def path_of(url: str) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
+from operator import itemgetter
 from typing import Any
 
 import msgspec
 
-from bothworlds.bandit.learner import Learner, engine
+from bothworlds.bandit.learner import Learner, engine, learn_all
 from bothworlds.bandit.pull import label_of
 from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.service import ids, problems
@@ -27,7 +28,7 @@ from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, Entr
 DAY = 86_400.0
 YOUNG = 3600.0  # seconds for which decisions are kept in any case
 CHUNK = 1000  # entries that are read at once: as many as caches hold
-LARGEST = 128_000  # the same, where they are of many bandits
+LARGEST = 512_000  # the same, where they are of many bandits
 FEW = 20  # of one bandit, among those
 
 
@@ -41,6 +42,8 @@ class Experiment:
     secret: bytes
     created: float
     """Seconds since 1970."""
+    fresh: Learner
+    """As it was made; never changed."""
     blank: Learner
     """One that has learned nothing, with the arms of now."""
     version: int = 0
@@ -136,7 +139,7 @@ class Replica:
         limit = CHUNK
         while told := self.store.tail(self.id, self.position, limit):
             self._alone = False
-            columns = tuple(zip(*told, strict=True))
+            columns = [list(map(itemgetter(i), told)) for i in range(4)]
             changes = self.store.changes(self.id, self.position, told[-1][0]) if None in columns[1] else []
             self._apply(columns, changes, behind=len(told) == limit or limit > CHUNK)
             if len(set(columns[1])) * FEW > len(told):  # learners are told many at a time, if there are many
@@ -155,7 +158,7 @@ class Replica:
                 self.open.pop(entry.decision, None)
 
     def _apply(
-        self, columns: Sequence[tuple[Any, ...]], changes: Sequence[EntryRow], *, behind: bool = False
+        self, columns: Sequence[Sequence[Any]], changes: Sequence[EntryRow], *, behind: bool = False
     ) -> None:
         """Learn what follows on what was learned; the columns are those of ``Told``.
 
@@ -194,21 +197,20 @@ class Replica:
 
     def _learn(self, numbers: Sequence[Any], kept: Sequence[Any], tickets: Sequence[Any]) -> None:
         """Outcomes of bandits, in their order; None where a decision was closed without one."""
-        parts: dict[int, tuple[Any, Any]] = {}
-        if None not in kept and len(set(numbers)) == 1:
-            parts[numbers[0]] = tickets, kept
-        else:
-            for number, one, ticket in zip(numbers, kept, tickets, strict=True):
-                if one is not None:
-                    own = parts.get(number)
-                    if own is None:
-                        own = parts[number] = [], []
-                    own[0].append(ticket)
-                    own[1].append(one)
-        for number, (own_tickets, own_kept) in parts.items():
-            bandit = self.bandits[number]
-            self.awake(bandit).learn(own_tickets, own_kept)
-            self._touched.add(bandit)
+        if None in kept:
+            told = [row for row in zip(numbers, kept, tickets, strict=True) if row[1] is not None]
+            if not told:
+                return
+            numbers, kept, tickets = zip(*told, strict=True)
+        places: dict[int, int] = {}
+        for number in numbers:
+            places.setdefault(number, len(places))
+        bandits = [self.bandits[number] for number in places]
+        self._touched.update(bandits)
+        if len(bandits) == 1:
+            self.awake(bandits[0]).learn(tickets, kept)
+        elif bandits:
+            learn_all([self.awake(one) for one in bandits], [places[n] for n in numbers], tickets, kept)
 
     def _change(self, entry: EntryRow) -> None:
         """Let arms change in all segments; what was refused at its place in the log changes nothing."""
@@ -253,7 +255,8 @@ class Replica:
             if snapshot.pos > self.position:  # by a process that is ahead
                 incomplete = True
             elif sha256(snapshot.state).digest() == snapshot.sha256:
-                learner, at = Learner.load(snapshot.state), snapshot.pos
+                learner = Learner.load(snapshot.state, fresh=bandit.experiment.fresh)
+                at = snapshot.pos
                 break
             else:
                 incomplete = True
@@ -286,12 +289,12 @@ class Replica:
         """A bandit where the log begins, and where that is."""
         base = self.store.base(bandit.id)
         if base is None:
-            return bandit.experiment.settings.learner(), 0
+            return bandit.experiment.fresh.twin(), 0
         if sha256(base.state).digest() != base.sha256:
             raise StateError(
                 f"the state of bandit {bandit.id}, with which the log begins, is damaged: restore a backup"
             )
-        return Learner.load(base.state), base.pos
+        return Learner.load(base.state, fresh=bandit.experiment.fresh), base.pos
 
     def write(self, *, log: bool) -> AbstractContextManager[int]:
         """A transaction of the store, unless its log is shorter than what was learned of it."""
@@ -350,7 +353,8 @@ class Replica:
         for row in self.store.experiments(self.id):
             if row.id not in self._by_id:
                 settings = msgspec.json.decode(row.settings, type=Settings)
-                made = Experiment(row.id, row.name, settings, row.secret, row.created, settings.learner())
+                fresh = settings.learner()
+                made = Experiment(row.id, row.name, settings, row.secret, row.created, fresh, fresh.twin())
                 self._by_id[row.id] = self.experiments[row.name] = made
 
     def _find_bandits(self) -> None:

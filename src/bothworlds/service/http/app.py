@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ from uvicorn.supervisors import Multiprocess
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import logs, problems
 from bothworlds.service.config import Config, Server
+from bothworlds.service.http.connections import BoundedConnection
 from bothworlds.service.http.endpoints import Path, refusal, request_id_of, send_answer
 from bothworlds.service.http.routes import ENDPOINTS
 from bothworlds.service.http.service import Service
@@ -103,13 +105,18 @@ def listen(server: Server) -> socket.socket:
     try:
         return socket.create_server((server.host, server.port), family=family, backlog=2048)
     except OSError as error:
-        raise InvalidArgumentError(
-            "--port",
-            server.port,
-            "free, at an address of this machine",
-            got=f"{server.host}:{server.port}, {(error.strerror or str(error)).lower()}",
-            fix="choose another with --port, or 0 for any",
-        ) from None
+        number = error.errno or 0
+        if number < 0 or number == errno.EADDRNOTAVAIL:  # below 0: no address has this name
+            fix = "127.0.0.1 is reached by this machine alone, 0.0.0.0 by all that can reach it"
+            got = f"{server.host}, which is none"
+            raise InvalidArgumentError(
+                "--host", server.host, "an address of this machine", got=got, fix=fix
+            ) from None
+        got = f"{server.host}:{server.port}, {os.strerror(number).lower()}"
+        fix = "choose another with --port, or 0 for any"
+        if number == errno.EACCES:
+            fix = "choose one from 1024 on with --port, or 0 for any"
+        raise InvalidArgumentError("--port", server.port, "free", got=got, fix=fix) from None
 
 
 def run(config: Config, listening: socket.socket) -> None:
@@ -119,6 +126,7 @@ def run(config: Config, listening: socket.socket) -> None:
     settings = uvicorn.Config(
         "bothworlds.service.http.app:create",
         factory=True,
+        http=BoundedConnection,
         workers=server.workers,
         log_config=None,
         access_log=False,

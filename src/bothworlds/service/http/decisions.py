@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -62,11 +63,12 @@ async def decide_many(call: Call) -> Answer:
     """Choose many arms, in one commit; one that is refused does not refuse the others."""
     found = await many(call, call.body.decisions, schemas.NewDecision, lambda item: request_of(call, item))
     results = []
+    made = sum(isinstance(answer, messages.Decision) and not answer.repeated for answer in found)
+    if made:
+        call.metrics.decisions.labels(call.path["experiment"]).inc(made)
     for answer in found:
         if isinstance(answer, messages.Decision):
             status = 200 if answer.repeated else 201
-            if not answer.repeated:
-                call.metrics.decisions.labels(answer.experiment).inc()
             results.append(schemas.DecisionResult(status=status, decision=decision_of(answer)))
         else:
             results.append(schemas.DecisionResult(status=answer.status, problem=in_results(answer)))
@@ -101,12 +103,15 @@ async def report_many(call: Call) -> Answer:
         return messages.Report(item.id, reward=item.reward, loss=item.loss, key=call.caller.key_number)
 
     results = []
+    reasons: Counter[str] = Counter()
     for answer in await many(call, call.body.outcomes, schemas.NewOutcomeOf, request):
         if isinstance(answer, messages.Outcome):
-            call.metrics.outcomes.labels(answer.reason or "learned").inc()
+            reasons[answer.reason or "learned"] += 1
             results.append(schemas.OutcomeResult(status=200, outcome=outcome_of(answer)))
         else:
             results.append(schemas.OutcomeResult(status=answer.status, problem=in_results(answer)))
+    for reason, n in reasons.items():
+        call.metrics.outcomes.labels(reason).inc(n)
     return Answer(schemas.OutcomeResults(results=results))
 
 

@@ -75,8 +75,13 @@ class PostgresStore(Tables):
         self._inside = False  # a transaction
         self._closed = False
         self._sweeps: set[int] = set()  # projects whose deadlines are ours to look after
-        with self._told():
+        try:
             self._db = self._connect()
+        except psycopg.Error as error:
+            text = str(error).strip() or type(error).__name__
+            fix = "start the server, or correct user, host, port and database of the URL"
+            raise problems.StorageUnavailable(f"{self.where}: {text}; {fix}") from error
+        with self._told():
             try:
                 version = self._db.info.server_version // 10_000
                 if version < OLDEST:

@@ -74,7 +74,8 @@ class SQLiteStore(Tables):
             return None if row is None else str(row[0])
         if names:
             raise StateError(
-                f"{self.path} is a database of something else: it holds {', '.join(sorted(names))}"
+                f"{self.path} is a database of something else: it holds {', '.join(sorted(names)[:5])}; "
+                "give the path of another file"
             )
         return None
 
@@ -95,7 +96,11 @@ class SQLiteStore(Tables):
         """Copy the database, as it is at this moment, to a file that must not exist."""
         if os.path.exists(path):
             raise StateError(f"{path} exists; a backup overwrites nothing")
-        with self._told(), contextlib.closing(sqlite3.connect(path)) as copy:
+        try:
+            copy = sqlite3.connect(path)
+        except sqlite3.Error as error:
+            raise problem_of(error, path) from error
+        with self._told(), contextlib.closing(copy):
             self._db.backup(copy)
 
     def _fill(self) -> None:
@@ -205,11 +210,24 @@ class SQLiteStore(Tables):
             self._retains.close()
 
 
+ADVICE = {
+    sqlite3.SQLITE_NOTADB: "it is another kind of file; give the path of another one",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; move it away, and make it again of a backup "
+    "(bothworlds service restore)",
+    sqlite3.SQLITE_READONLY: "this user may not write to it, or nobody may; look at the rights of the file "
+    "and of its folder, and at how the disk is mounted",
+    sqlite3.SQLITE_FULL: "the disk is full; make room",
+}
+"""What to do, by the code of SQLite."""
+
+
 def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageProblem:
     """What the service calls an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None) or 0
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
     text = f"{path}: {error} ({name})"
+    if code & 0xFF in ADVICE:
+        text = f"{text}: {ADVICE[code & 0xFF]}"
     if code == sqlite3.SQLITE_IOERR_FSYNC or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return problems.StorageFailed(text)
     if code & 0xFF == sqlite3.SQLITE_FULL:
@@ -222,6 +240,9 @@ def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.Stor
 def _why_not_opened(path: Path) -> str:
     """What is wrong with the place of a file, and what to do."""
     folder = path.absolute().parent
+    file = next((one for one in (folder, *folder.parents) if one.exists() and not one.is_dir()), None)
+    if file is not None:
+        return f"{file} is a file, and no folder; give another path"
     if not folder.is_dir():
         return f"there is no folder {folder}; make it (mkdir -p '{folder}'), or give another path"
     if path.is_dir():
