@@ -209,6 +209,7 @@ def test_exports_beyond_their_rows_fail_and_say_so(fast_folder):
 def test_links_that_were_used_are_forgotten_when_they_are_over(monkeypatch):
     door = auth.Doorkeeper(rate=10.0, secret=b"s" * 32)
     now = time.time()
+    door.know([registry.Key("k", 1, "default", "viewer", bytes(32), "", now, None, None)])
     for hour in range(5):
         monkeypatch.setattr(time, "time", lambda hour=hour: now + 3601.0 * hour)
         for _ in range(3):

@@ -17,6 +17,7 @@
     ├── OutcomeExists            409   (a RepeatedPullError, too) another value was reported before
     ├── ExperimentArchived       409   no more decisions are made
     ├── LimitReached             409   there are as many as there may be
+    ├── LastAdminKey             409   without it nobody could make another
     ├── DecisionGone             410   (an UnknownPullError, too) the id is older than what is kept
     ├── PreconditionFailed       412   it has changed since it was read
     ├── TooLarge                 413
@@ -118,6 +119,13 @@ class LimitReached(Problem):
     """There are as many as there may be."""
 
     slug = "limit-reached"
+    status = 409
+
+
+class LastAdminKey(Problem):
+    """The key is the last good one of an admin: without it nobody could make another over HTTP."""
+
+    slug = "last-admin-key"
     status = 409
 
 

@@ -23,6 +23,7 @@ from bothworlds.service.problems import (
     ExperimentArchived,
     ExperimentExists,
     IdReused,
+    LastAdminKey,
     LimitReached,
     OutcomeExists,
     PreconditionFailed,
@@ -248,7 +249,7 @@ ENDPOINTS = (
         right="administer",
         handler=administration.revoke,
         answers={204: None},
-        refusals=(UnknownKey,),
+        refusals=(UnknownKey, LastAdminKey),
     ),
     Endpoint(
         method="GET",
