@@ -205,6 +205,20 @@ class SQLiteStore(Tables):
             self._retains.close()
 
 
+def is_open_elsewhere(path: str | PathLike[str]) -> bool:
+    """Does another connection have the file open, of this process or another one, busy or idle?"""
+    with contextlib.closing(sqlite3.connect(path, timeout=1.0, isolation_level=None)) as db:
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")  # with WAL, all who have it open hold a shared lock
+        try:
+            db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise problem_of(error, path) from error
+            return True
+        db.execute("ROLLBACK")
+    return False
+
+
 def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageProblem:
     """What the service calls an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None) or 0
