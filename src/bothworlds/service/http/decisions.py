@@ -124,7 +124,7 @@ async def many(call: Call, items: list[msgspec.Raw], kind: Any, request: Any) ->
             requests.append(request(decoder.decode(item)))
             places.append(place)
         except msgspec.ValidationError as error:
-            results[place] = mistakes.of_body(error, kind)
+            results[place] = mistakes.of_body(error, kind, bytes(item))
         except (msgspec.MsgspecError, InvalidArgumentError) as error:
             results[place] = problem_of(error)
     answers = await call.service.submit(call.hub, requests) if requests else []

@@ -168,7 +168,9 @@ class Path:
             try:
                 call.body = self._decoders[endpoint.method].decode(raw)
             except msgspec.ValidationError as error:
-                raise mistakes.of_body(error, endpoint.decoded or endpoint.body) from None
+                raise mistakes.of_body(error, endpoint.decoded or endpoint.body, raw) from None
+            except msgspec.DecodeError as error:
+                raise mistakes.of_malformed(error, raw) from None
             cost = endpoint.cost(call.body)
         if caller is not None:
             service.doorkeeper.spend(caller, cost)
