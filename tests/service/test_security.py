@@ -248,7 +248,6 @@ def test_what_is_served_is_in_the_table(served):
         for path in (
             "/docs",
             "/redoc",
-            "/",
             "/v1",
             "/v2/experiments",
             "/static",
@@ -256,7 +255,9 @@ def test_what_is_served_is_in_the_table(served):
         ):
             assert client.get(path).status_code == 404, path
     for endpoint in ENDPOINTS:
-        assert re.match(r"/(v1|ofrep/v1)/|/(livez|readyz|metrics|openapi\.json|board)\b", endpoint.path)
+        assert re.match(
+            r"/(v1|ofrep/v1)/|/(livez|readyz|metrics|openapi\.json|board|problems)\b|/\Z", endpoint.path
+        )
 
 
 @pytest.mark.parametrize(
@@ -308,7 +309,7 @@ def test_sql_is_made_of_constants_and_parameters():
     """In a string that holds SQL nothing is put but names of the program, lists of marks, and integers."""
     names = {"columns", "DECISION", "ENTRY", "REPORT", "SNAPSHOT", "only", "table", "arrays", "rest", "marks"}
     names |= {"name", "last"}  # tables whose ids are counted, and where the count stands
-    constants = {"setting", "BUSY", "LOG", "SCHEMA", "lock", "newer", "OPEN", "here"}
+    constants = {"setting", "BUSY", "IDLE", "SESSION", "LOG", "SCHEMA", "lock", "newer", "OPEN", "here"}
     found = 0
     for path in SERVICE:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

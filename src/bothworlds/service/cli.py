@@ -361,6 +361,9 @@ def retain(
         raise InvalidArgumentError(
             "--database", url, "one that nobody else shortens", got="one that is being shortened", fix="wait"
         )
+    if not gone.before:
+        _say(f"{project}: nothing that could go is older than {days:g} days; everything is kept")
+        return
     _say(
         f"{project}: {counted(gone.decisions, 'decision')} and {counted(gone.entries, 'log entry')} deleted; "
         f"kept from {_when(gone.before)} on, the log from position {gone.start + 1} on"

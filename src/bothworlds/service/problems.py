@@ -7,6 +7,7 @@
     ├── Unauthorized             401   no key, or none that is good
     ├── Forbidden                403   a key of another role
     ├── UnknownPath              404
+    ├── NotOffered               404   a protocol has it, and this service does not: says why
     ├── UnknownExperiment        404
     ├── UnknownDecision          404   (an UnknownPullError, too)
     ├── UnknownKey               404
@@ -84,6 +85,13 @@ class UnknownPath(Problem):
     """Nothing is served there."""
 
     slug = "unknown-path"
+    status = 404
+
+
+class NotOffered(Problem):
+    """A protocol has it, and this service does not."""
+
+    slug = "not-offered"
     status = 404
 
 
@@ -264,3 +272,11 @@ class StorageFailed(StorageProblem):
     """A write may be lost although nobody said so: never retried; read the log again."""
 
     slug = "storage-failed"
+
+
+def kinds(of: type[Problem] = Problem) -> dict[str, type[Problem]]:
+    """All kinds of problems by their slugs; the most special of those that share one."""
+    found: dict[str, type[Problem]] = {}
+    for kind in of.__subclasses__():
+        found = {kind.slug: kind} | kinds(kind) | found
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -103,11 +104,18 @@ def listen(server: Server) -> socket.socket:
     try:
         return socket.create_server((server.host, server.port), family=family, backlog=2048)
     except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            wanted = "an address of this machine"
+            fix = "127.0.0.1 is for this machine alone, 0.0.0.0 for all who can reach it"
+            raise InvalidArgumentError(
+                "--host", server.host, wanted, got=f"{server.host!r}, {why}", fix=fix
+            ) from None
         raise InvalidArgumentError(
             "--port",
             server.port,
-            "free, at an address of this machine",
-            got=f"{server.host}:{server.port}, {(error.strerror or str(error)).lower()}",
+            "free",
+            got=f"{server.port} at {server.host}, {why}",
             fix="choose another with --port, or 0 for any",
         ) from None
 

@@ -178,6 +178,17 @@ class Path:
         return await endpoint.handler(call)
 
 
+def id_in_path(call: Call, of: str) -> str:
+    """The id in the address, of a decision, say."""
+    text = call.path["id"]
+    try:
+        ids.bytes_of(text)
+    except InvalidArgumentError as error:
+        said = f"of the address must be {error.allowed}, got {error.got}; give the id that {of} came with"
+        raise mistakes.of_parameter("id", said) from None
+    return text
+
+
 def request_id_of(headers: Mapping[bytes, bytes]) -> str:
     """The id that the client gave, or a fresh one."""
     given = headers.get(b"x-request-id", b"").decode("latin-1")
