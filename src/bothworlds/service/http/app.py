@@ -102,9 +102,10 @@ def listen(server: Server) -> socket.socket:
     """A socket at the address of the configuration."""
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     try:
+        socket.getaddrinfo(server.host, server.port)  # says by its class that there is no such address
         return socket.create_server((server.host, server.port), family=family, backlog=2048)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = (error.strerror or str(error)).lower().partition(" (while")[0]
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             wanted = "an address of this machine"
             fix = "127.0.0.1 is for this machine alone, 0.0.0.0 for all who can reach it"
