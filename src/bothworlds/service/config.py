@@ -21,7 +21,6 @@ USUAL = hub.Limits()  # what a hub has where nobody says otherwise
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Some = Annotated[int, msgspec.Meta(ge=1)]
-SomeOrNone = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,8 +29,8 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"{name} must be finite, got {value}")
+            if isinstance(value, (int, float)) and not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be a finite number at least 0, got {value}")
 
 
 class Server(Section, frozen=True):
@@ -45,9 +44,9 @@ class Server(Section, frozen=True):
     """Bytes of a request."""
     max_batch_body: Some = 1 << 20
     """Bytes of a request of many."""
-    keep_alive: SomeOrNone = 75
+    keep_alive: int = 75
     """Seconds that an idle connection stays open."""
-    grace: Annotated[float, msgspec.Meta(ge=0)] = 8.0
+    grace: float = 8.0
     """Seconds that requests under way have when the service is stopped."""
 
 
@@ -55,7 +54,7 @@ class Storage(Section, frozen=True):
     """Where it keeps everything."""
 
     url: Text = "sqlite:///bothworlds.db"
-    min_free: SomeOrNone = 256 << 20
+    min_free: int = 256 << 20
     """Bytes that the disk must have left; below, nothing is written."""
     snapshot_every: Some = USUAL.snapshot_every
     refresh: Annotated[float, msgspec.Meta(gt=0)] = USUAL.refresh
@@ -90,9 +89,9 @@ class Limits(Section, frozen=True):
     """Decisions of a project whose outcome is out; then no more are made until some are closed."""
     max_batch: Some = 500
     """Decisions or outcomes in one request."""
-    max_streams: SomeOrNone = 100
+    max_streams: int = 100
     """Boards that listen."""
-    max_exports: SomeOrNone = 4
+    max_exports: int = 4
     """At a time."""
     max_export: Some = 10_000_000
     """Rows of one."""

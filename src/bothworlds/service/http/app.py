@@ -102,23 +102,20 @@ def listen(server: Server) -> socket.socket:
     """A socket at the address of the configuration."""
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     try:
-        socket.getaddrinfo(server.host, server.port)  # says by its class that there is no such address
         return socket.create_server((server.host, server.port), family=family, backlog=2048)
     except OSError as error:
-        why = (error.strerror or str(error)).lower().partition(" (while")[0]
-        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-            wanted = "an address of this machine"
-            fix = "127.0.0.1 is for this machine alone, 0.0.0.0 for all who can reach it"
+        number = error.errno or 0
+        if number < 0 or number == errno.EADDRNOTAVAIL:  # below 0: no address has this name
+            fix = "127.0.0.1 is reached by this machine alone, 0.0.0.0 by all that can reach it"
+            got = f"{server.host}, which is none"
             raise InvalidArgumentError(
-                "--host", server.host, wanted, got=f"{server.host!r}, {why}", fix=fix
+                "--host", server.host, "an address of this machine", got=got, fix=fix
             ) from None
-        raise InvalidArgumentError(
-            "--port",
-            server.port,
-            "free",
-            got=f"{server.port} at {server.host}, {why}",
-            fix="choose another with --port, or 0 for any",
-        ) from None
+        got = f"{server.host}:{server.port}, {os.strerror(number).lower()}"
+        fix = "choose another with --port, or 0 for any"
+        if number == errno.EACCES:
+            fix = "choose one from 1024 on with --port, or 0 for any"
+        raise InvalidArgumentError("--port", server.port, "free", got=got, fix=fix) from None
 
 
 def run(config: Config, listening: socket.socket) -> None:
