@@ -8,6 +8,7 @@ import time
 
 import httpx
 import pytest
+import typer
 from rich.console import Console
 
 from bothworlds import cli
@@ -104,6 +105,18 @@ def test_ids_and_times_of_the_list_are_whole_in_a_pipe(url, registry):
     assert len(re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", row)) == 2
     assert made.label.strip() in row
     assert "Revoked" in say("service", "key", "revoke", row.split()[0], "--database", url, width=40)
+
+
+def test_the_doctor_counts_keys_and_says_its_advice_whole(url, registry):
+    for _ in range(2):
+        registry.new_key("decider")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_DISABLE_JIT", "1")
+        patch.setattr(service_cli, "out", Console(file=(told := io.StringIO()), width=200))
+        with pytest.raises(typer.Exit):
+            service_cli.doctor(url)
+    assert "2 keys, 0 of admins" in told.getvalue()
+    assert "pip install 'bothworlds[fast]'" in told.getvalue()
 
 
 # --- the last admin -------------------------------------------------------------------------------------

@@ -428,7 +428,7 @@ def _told_of(path: Path) -> Iterator[None]:
 
 
 def _guarded(source: Source, path: Path) -> Source:
-    def read(names: list[str]) -> Iterator[dict[str, Any]]:
+    def read(names: list[str]) -> Iterator[Mapping[str, Any]]:
         with _told_of(path):
             yield from source.read(names)
 

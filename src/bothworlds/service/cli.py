@@ -380,7 +380,8 @@ def doctor(database: Database = None, config: ConfigFile = None) -> None:
     findings = examine(settings)
     table = Table("what", "found", "", box=None, header_style="bold")
     for finding in findings:
-        table.add_row(finding.what, finding.found, "ok" if finding.good else f"[bold red]{finding.advice}[/]")
+        said = Text("ok") if finding.good else Text(finding.advice, style="bold red")
+        table.add_row(finding.what, Text(finding.found), said)
     out.print(table)
     if not all(finding.good for finding in findings):
         raise typer.Exit(1)
