@@ -12,12 +12,12 @@ from typing import Any
 def plural(n: int, noun: str) -> str:
     """The noun as it stands after a number.
 
-    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "process"), plural(5, "arm")
-    ('policy', 'policies', 'processes', 'arms')
+    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "process"), plural(5, "arm"), plural(2, "key")
+    ('policy', 'policies', 'processes', 'arms', 'keys')
     """
     if n == 1:
         return noun
-    if noun.endswith("y"):
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith("s") else "s")
 

@@ -255,6 +255,20 @@ def test_json_values_are_what_they_are(tmp_path):
     assert (found["7"].estimate, found[7].estimate) == (0.5, 1.0)
 
 
+def test_parquet_that_is_none(tmp_path):
+    path = as_parquet(columns(), tmp_path)
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    damaged[8 : len(whole) // 2] = b"\xff" * (len(whole) // 2 - 8)  # what only reading finds
+    for content in (b"action,reward,propensity\n0,1,0.5\n", b"", whole[:-9], bytes(damaged)):
+        path.write_bytes(content)
+        for log in (path, tmp_path):
+            with pytest.raises(
+                InvalidArgumentError, match=r"log must be Parquet that is whole, got .*; a file"
+            ):
+                bw.inference.evaluate(log, "logged")
+
+
 def test_json_that_is_none(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"action": 0, "reward": 1, "propensity": 0.5}\n{"action": 0, \n', encoding="utf-8")

@@ -229,6 +229,28 @@ def test_many_segments(show):
     assert page.trouble == []
 
 
+def test_four_arms_can_be_told_apart_also_on_a_phone(served, show):
+    with served.client() as client:
+        make(client, "four", ["blue", "green", "red", "gold"])
+        play(client, "four", 40)
+    page = ready(show("?experiment=four", viewport={"width": 360, "height": 740}))
+    page.wait_for_selector("#means .band")
+    assert page.locator("#means .band.bare").count() == 4  # edges: four fills are a gray mass
+    assert "Choose an arm above" in page.text_content("#means .caption")
+    page.click("#legend button >> nth=0")
+    assert page.locator("#means .band.bare").count() == 0
+    assert page.locator("#means .band.faded").count() == 3
+    ends = page.evaluate(
+        """() => {
+             const box = document.querySelector("#arms").parentElement;
+             return [document.querySelector("#arms tbody td:nth-child(5)").getBoundingClientRect().right,
+                     box.getBoundingClientRect().right];
+           }"""
+    )
+    assert ends[0] <= ends[1]  # the mean and its band are in view
+    assert page.trouble == []
+
+
 def test_frozen(show):
     page = ready(show("?experiment=frozen"))
     assert page.text_content("#state") == "frozen"

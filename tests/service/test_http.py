@@ -321,6 +321,15 @@ def test_ofrep(client):
     assert (odd.status_code, odd.json()["errorCode"]) == (400, "INVALID_CONTEXT")
 
 
+def test_ofrep_of_all_flags_decides_nothing_and_says_why(client, name):
+    said = problem(
+        client.post("/ofrep/v1/evaluate/flags", json={"context": {"targetingKey": "u"}}), 404, "not-offered"
+    )
+    assert "learn `missing` for arms that nobody saw" in said["detail"]
+    assert "/ofrep/v1/evaluate/flags/{name}" in said["detail"]
+    assert client.get(f"/v1/experiments/{name}/bandits").json()["bandits"] == []
+
+
 # --- keys and the audit chain ---------------------------------------------------------------------------
 
 
@@ -480,6 +489,26 @@ def test_answers_carry_headers_that_browsers_heed(client):
         ("POST", "/v1/experiments/{name}/arms", {"add": "a", "retire": "b"}, "", "got add and retire"),
         ("POST", "/v1/experiments/{name}/decisions", {"id": "7"}, "/id", "A UUID"),
         ("POST", "/v1/experiments/{name}/decisions", [], "", "must be `object`, got `array`"),
+        ("POST", "/v1/experiments/{name}/decisions", {"unit": 7}, "/unit", "got `int` 7"),
+        ("POST", "/v1/experiments/{name}/decisions", {"segment": "x" * 201}, "/segment", "... of length 201"),
+        ("POST", "/v1/keys", {"role": "viewer", "days": 0}, "/days", "must be `float` > 0.0, got 0"),
+        ("POST", "/v1/experiments", {"name": "a b", "arms": ["x"]}, "/name", ", got 'a b'"),
+        ("POST", "/v1/experiments", {"name": "a", "arms": 0}, "/arms", "got 0"),
+        ("POST", "/v1/experiments", {"name": "a", "arms": 1001}, "/arms", "at most 1000, got 1001"),
+        (
+            "POST",
+            "/v1/experiments",
+            {"name": "a", "arms": ["x"], "wait": 9, "missing": 5},
+            "/missing",
+            "missing must be a finite number at least 0 and at most 1, got 5.0; it is a reward",
+        ),
+        (
+            "POST",
+            "/v1/experiments",
+            {"name": "a", "arms": ["x"], "low": -1e308, "high": 1e308},
+            "/high",
+            "got 1e+308; give a narrower range",
+        ),
         ("POST", "/v1/keys", {"role": "boss"}, "/role", "one of 'admin', 'decider', 'editor', 'viewer'"),
     ],
 )
@@ -489,6 +518,65 @@ def test_what_is_wrong_is_said_with_its_place(client, name, method, path, body, 
     assert error["pointer"] == pointer
     assert words in error["detail"]
     assert error["detail"] in said["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "words"),
+    [
+        ('{"reward": NaN}', 400, "'reward' is NaN at byte 11, and JSON has no NaN and no Infinity"),
+        ('{"reward": -Infinity}', 400, "'reward' is -Infinity at byte 11"),
+        ('{"reward": 1', 400, "the body is no JSON: "),
+        ('{"reward": 1,}', 400, """ at byte 13, after '{"reward": 1,'"""),
+        ('{"reward": 1e999}', 422, "/reward: must be a number that a float can hold, got 1e999"),
+        ('{"reward": "1"}', 422, "/reward: must be `float | null`, got `str` '1'"),
+    ],
+)
+def test_numbers_that_are_none_are_said_with_their_place(client, name, content, status, words):
+    answer = client.put(
+        f"/v1/decisions/{decided(client, name)['id']}/outcome",
+        content=content,
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code == status
+    assert words in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "of"),
+    [
+        ("PUT", "/v1/decisions/zzz/outcome", "a decision"),
+        ("GET", "/v1/decisions/zzz", "a decision"),
+        ("DELETE", "/v1/decisions/zzz", "a decision"),
+        ("GET", "/v1/exports/zzz", "an export"),
+        ("GET", "/v1/exports/zzz/x", "an export"),
+    ],
+)
+def test_an_id_of_the_address_that_is_none(client, method, path, of):
+    body = {"reward": 1.0} if method == "PUT" else None
+    (error,) = problem(client.request(method, path, json=body), 422, "invalid-request")["errors"]
+    assert error["parameter"] == "id"
+    assert "pointer" not in error
+    assert error["detail"].endswith(f"got 'zzz'; give the id that {of} came with")
+
+
+def test_arms_may_be_counted(client):
+    assert client.get(f"/v1/experiments/{new(client, arms=3)}").json()["arms"] == [0, 1, 2]
+
+
+def test_the_root_leads_to_the_board_and_types_of_problems_to_what_they_are(served):
+    with httpx.Client(base_url=served.base, timeout=60) as nobody:
+        moved = nobody.get("/")
+        assert (moved.status_code, moved.headers["location"]) == (307, "/board")
+        assert "default-src 'none'" in moved.headers["content-security-policy"]
+        assert moved.headers["x-content-type-options"] == "nosniff"
+        for path in ("/nowhere", "/v1/keys", "/problems/nothing", "/v1/experiments?x=1"):
+            refused = nobody.get(path).json()
+            found = nobody.get(refused["type"])
+            assert found.status_code == 200
+            assert {name: found.json()[name] for name in ("type", "title", "status")} == {
+                name: refused[name] for name in ("type", "title", "status")
+            }
+            assert found.json()["detail"].endswith(".")
 
 
 def test_what_is_wrong_after_the_question_mark(client):

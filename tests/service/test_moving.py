@@ -74,6 +74,19 @@ def test_a_target_that_is_not_empty_is_refused(source, fast_folder):
         moving.move(source, target)
 
 
+def test_a_source_that_is_served_is_refused(source, postgres_url, fast_folder):
+    """Idle or not: what is written after the copy would stay behind."""
+    moving.move(source, postgres_url)
+    for number, url in enumerate((source, postgres_url)):
+        hub = Hub(open_store(url), limits=QUIET)
+        target = f"sqlite:///{fast_folder / f'target{number}.db'}"
+        with pytest.raises(StateError, match=r"is in use: .* stop the service"):
+            moving.move(url, target)
+        hub.report(hub.decide("one").id, reward=1.0)  # it goes on
+        hub.close()
+        assert moving.move(url, target).rows["decision"] > 60
+
+
 def test_an_interrupted_move_leaves_nothing_and_can_be_repeated(source, postgres_url):
     def stop(text):
         if text.startswith("entry"):

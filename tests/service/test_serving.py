@@ -310,7 +310,18 @@ def test_mistakes_of_the_command_line(folder):
         url = f"sqlite:///{folder / 'service.db'}"
         refused = command("serve", "--port", port, "--database", url)
     assert refused.returncode == 2
-    assert port in refused.stdout
+    assert f"--port must be free, got 127.0.0.1:{port}, " in refused.stdout
+    for host in ("999.1.1.1", "192.0.2.7"):  # no address; none of this machine
+        refused = command("serve", "--host", host, "--port", "0", "--database", url)
+        assert refused.returncode == 2
+        assert f"--host must be an address of this machine, got {host}" in refused.stdout
+
+
+def test_a_log_that_is_young_is_kept_and_said_to_be(folder):
+    url = f"sqlite:///{folder / 'service.db'}"
+    command("service", "key", "new", "--role", "admin", "--database", url)
+    said = command("service", "retain", "--days", "3", "--export", str(folder / "out"), "--database", url)
+    assert said.stdout.strip() == "default: nothing that could go is older than 3 days; everything is kept"
 
 
 def test_two_processes_serve_one_postgresql(postgres_url, folder):

@@ -30,7 +30,9 @@ class Range(NamedTuple):
         """A range, or an error that says what is wrong with it."""
         low = _check.number("low", low)
         high = _check.number("high", high, above=low, fix="high must exceed low")
-        _check.number("high - low", high - low, fix="give a narrower range")
+        if high - low == np.inf:
+            wanted = f"within the range of floats above low, which is {low}"
+            raise InvalidArgumentError("high", high, wanted, fix="give a narrower range")
         _check.one_of("clip", clip, (False, True))
         return cls(low, high, bool(clip))
 

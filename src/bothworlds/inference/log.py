@@ -16,6 +16,7 @@ import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -388,7 +389,9 @@ def _decoded(name: str, column: Any, label: Callable[[Any], Any]) -> Any:
 def _file(path: Path) -> Source:
     suffix = path.suffix.lower()
     if path.is_dir():
-        return _arrow(_check.extra("pyarrow.dataset", "parquet", "folders of Parquet files").dataset(path))
+        datasets = _check.extra("pyarrow.dataset", "parquet", "folders of Parquet files")
+        with _told_of(path):
+            return _guarded(_arrow(datasets.dataset(path)), path)
     if not path.exists():
         raise InvalidArgumentError("log", str(path), "a file that exists", got=str(path))
     if suffix == ".parquet":
@@ -399,12 +402,37 @@ def _file(path: Path) -> Source:
 
 
 def _parquet(path: Path) -> Source:
-    file = _check.extra("pyarrow.parquet", "parquet", "Parquet files").ParquetFile(path)
+    parquet = _check.extra("pyarrow.parquet", "parquet", "Parquet files")
+    with _told_of(path):
+        file = parquet.ParquetFile(path)
 
     def read(names: list[str]) -> Iterator[dict[str, Any]]:
         return _of_arrow(file.iter_batches(batch_size=ROWS, columns=names), names)
 
-    return Source(tuple(file.schema_arrow.names), read)
+    return _guarded(Source(tuple(file.schema_arrow.names), read), path)
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Say in our words what Arrow says of a file that it cannot read."""
+    from pyarrow import ArrowException  # noqa: PLC0415 - an optional extra
+
+    try:
+        yield
+    except (ArrowException, OSError) as error:
+        said = str(error).partition("\n")[0]
+        fix = "a file cut short must be exported again; CSV and JSON lines end in .csv and .jsonl"
+        raise InvalidArgumentError(
+            "log", path, "Parquet that is whole", got=f"{path}: {said}", fix=fix
+        ) from None
+
+
+def _guarded(source: Source, path: Path) -> Source:
+    def read(names: list[str]) -> Iterator[Mapping[str, Any]]:
+        with _told_of(path):
+            yield from source.read(names)
+
+    return Source(source.names, read)
 
 
 def _csv(path: Path) -> Source:

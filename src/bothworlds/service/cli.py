@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
@@ -109,7 +111,7 @@ def serve(
     """
     try:
         from bothworlds.service.http.app import listen, run
-        from bothworlds.service.http.auth import Doorkeeper, signing_secret
+        from bothworlds.service.http.auth import RIGHTS, Doorkeeper, signing_secret
         from bothworlds.service.registry import Registry
     except ModuleNotFoundError as error:
         raise InvalidArgumentError(
@@ -119,18 +121,22 @@ def serve(
     options = {"host": host, "port": port, "workers": workers}
     settings = _config(config, database, server=options)
     registry = Registry(settings.storage.url)
-    keys = [key for key in registry.known_keys() if key.revoked is None and key.project_name == "default"]
+    keys = registry.known_keys()
     socket = listen(settings.server)
     address = f"http://{_address(socket)}"
-    if not registry.known_keys():
+    if not keys:
         made, text = registry.new_key("admin", label="first")
         keys = [made]
         _say(f"Admin key, shown this once: {text}")
     _say(f"Serving {_without_password(settings.storage.url)} at {address}")
-    if keys:
+    now, default = time.time(), [key for key in keys if key.project_name == "default"]
+    readers = [key for key in default if key.is_good(now) and "read" in RIGHTS[key.role]]
+    if readers:
+        reader = next((key for key in readers if key.role == "admin"), readers[0])
         doorkeeper = Doorkeeper(rate=1.0, secret=signing_secret(registry))
-        readers = [key for key in keys if key.role != "decider"] or keys
-        _say(f"Board: {address}/board#{doorkeeper.link(readers[0].id)} (opens once, within an hour)")
+        _say(f"Board: {address}/board#{doorkeeper.link(reader.id)} (opens once, within an hour)")
+    else:
+        _say("Board: no good key of the project default may read; bothworlds service key new --role admin")
     if settings.is_public:
         warning = "Others can reach this address: put a proxy with TLS in front of it."
         err.print(f"[bold yellow]warning:[/bold yellow] {warning}", highlight=False, soft_wrap=True)
@@ -180,12 +186,15 @@ def list_keys(database: Database = None, config: ConfigFile = None) -> None:
     from bothworlds.service.registry import Registry
 
     registry = Registry(_url(config, database))
-    table = Table("id", "project", "role", "label", "made", "until", "revoked", box=None, header_style="bold")
+    heads = ("project", "role", "label", "made", "until", "revoked")
+    table = Table(Column("id", no_wrap=True), *heads, box=None, header_style="bold")
     for key in registry.known_keys():
         times = (_when(key.created), _when(key.expires), _when(key.revoked))
-        table.add_row(key.id, key.project_name, key.role, key.label, *times)
+        table.add_row(key.id, *map(Text, (key.project_name, key.role, key.label)), *times)
     registry.close()
-    out.print(table)
+    if not out.is_terminal:  # a program reads it: each key in a line, whole
+        table.width = out.measure(table, options=out.options.update(max_width=10_000)).maximum
+    out.print(table, crop=False)
 
 
 @key_app.command("revoke")
@@ -366,6 +375,9 @@ def retain(
         raise InvalidArgumentError(
             "--database", url, "one that nobody else shortens", got="one that is being shortened", fix="wait"
         )
+    if not gone.before:
+        _say(f"{project}: nothing that could go is older than {days:g} days; everything is kept")
+        return
     _say(
         f"{project}: {counted(gone.decisions, 'decision')} and {counted(gone.entries, 'log entry')} deleted; "
         f"kept from {_when(gone.before)} on, the log from position {gone.start + 1} on"
@@ -382,7 +394,8 @@ def doctor(database: Database = None, config: ConfigFile = None) -> None:
     findings = examine(settings)
     table = Table("what", "found", "", box=None, header_style="bold")
     for finding in findings:
-        table.add_row(finding.what, finding.found, "ok" if finding.good else f"[bold red]{finding.advice}[/]")
+        said = Text("ok") if finding.good else Text(finding.advice, style="bold red")
+        table.add_row(finding.what, Text(finding.found), said)
     out.print(table)
     if not all(finding.good for finding in findings):
         raise typer.Exit(1)

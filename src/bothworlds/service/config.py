@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,25 +13,36 @@ import msgspec
 
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import hub
+from bothworlds.service.http import mistakes
 
 PREFIX = "BOTHWORLDS"
 USUAL = hub.Limits()  # what a hub has where nobody says otherwise
 
 
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Some = Annotated[int, msgspec.Meta(ge=1)]
+
+
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of ``service.toml``."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, (int, float)) and not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be a finite number at least 0, got {value}")
 
 
 class Server(Section, frozen=True):
     """Where it listens."""
 
-    host: str = "127.0.0.1"
-    port: int = 8787
-    workers: int = 1
+    host: Text = "127.0.0.1"
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8787
+    workers: Some = 1
     """Processes; more than one pay on several cores."""
-    max_body: int = 64 << 10
+    max_body: Some = 64 << 10
     """Bytes of a request."""
-    max_batch_body: int = 1 << 20
+    max_batch_body: Some = 1 << 20
     """Bytes of a request of many."""
     max_head: int = 64 << 10
     """Bytes of the address and the headers of a request."""
@@ -47,40 +59,41 @@ class Server(Section, frozen=True):
 class Storage(Section, frozen=True):
     """Where it keeps everything."""
 
-    url: str = "sqlite:///bothworlds.db"
+    url: Text = "sqlite:///bothworlds.db"
     min_free: int = 256 << 20
     """Bytes that the disk must have left; below, nothing is written."""
-    snapshot_every: int = USUAL.snapshot_every
-    refresh: float = USUAL.refresh
+    snapshot_every: Some = USUAL.snapshot_every
+    refresh: Annotated[float, msgspec.Meta(gt=0)] = USUAL.refresh
     """Seconds after which the outcomes of other processes, and revoked keys, are seen."""
-    exports: str = "exports"
+    exports: Text = "exports"
     """The folder of exports."""
     retention: Annotated[float, msgspec.Meta(ge=0)] = 400.0
     """Days that decisions are kept, at least 1; then they are exported, and deleted. 0: for ever."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if 0.0 < self.retention < 1.0:
-            raise ValueError("storage.retention must be 0 or at least 1 day")
+            raise ValueError(f"retention must be 0 or at least 1 day, got {self.retention}")
 
 
 class Limits(Section, frozen=True):
     """How much there may be of everything that grows."""
 
-    max_queue: int = USUAL.max_queue
-    rate_per_key: float = 2000.0
+    max_queue: Some = USUAL.max_queue
+    rate_per_key: Annotated[float, msgspec.Meta(gt=0)] = 2000.0
     """Requests per second, of one key, in one process; twice as many at once."""
-    max_projects: int = 100
+    max_projects: Some = 100
     """Projects that are served at a time."""
-    max_experiments: int = 1000
+    max_experiments: Some = 1000
     """In a project."""
-    max_segments: int = 10_000
+    max_segments: Some = 10_000
     """That an experiment may ask for."""
-    max_arms: int = 1000
-    max_keys: int = 1000
+    max_arms: Some = 1000
+    max_keys: Some = 1000
     """In a project, those that were revoked included."""
-    max_open: int = 10_000_000
+    max_open: Some = 10_000_000
     """Decisions of a project whose outcome is out; then no more are made until some are closed."""
-    max_batch: int = 500
+    max_batch: Some = 500
     """Decisions or outcomes in one request."""
     max_connections: int = 900
     """Of one process; most systems let it have 1,024 files."""
@@ -88,9 +101,9 @@ class Limits(Section, frozen=True):
     """Boards that listen."""
     max_exports: int = 4
     """At a time."""
-    max_export: int = 10_000_000
+    max_export: Some = 10_000_000
     """Rows of one."""
-    kept_exports: int = 20
+    kept_exports: Some = 20
     """Of a project; when another one begins, the oldest go."""
 
 
@@ -169,7 +182,24 @@ def read_config(
     try:
         return msgspec.convert(tables, Config, strict=False)
     except msgspec.ValidationError as error:
-        where = "" if path is None else f" in {path}"
-        raise InvalidArgumentError(
-            "config", tables, "as docs/serving.md has it", got=f"{error}{where}"
-        ) from None
+        raise _refused(error, tables, "" if path is None else f" of {path}") from None
+
+
+def _refused(error: msgspec.ValidationError, tables: dict[str, Any], where: str) -> InvalidArgumentError:
+    """What is wrong with which value; a URL may hold a password, and is not shown."""
+    pointer, said = mistakes.explain(error, Config, tables)
+    name = pointer.strip("/").replace("/", ".")
+    if not said.startswith("must be"):  # a check of several values, whose words begin with their name
+        key, separator, rest = said.partition(" must be ")
+        if separator:
+            name, said = f"{name}.{key}", f"must be {rest}"
+    if said.startswith(mistakes.NO_FIELD):
+        fix = said.removeprefix(mistakes.NO_FIELD).lstrip(";. ")
+        return InvalidArgumentError(f"{name}{where}", None, "a setting", got="an unknown name", fix=fix)
+    allowed, _, got = said.removeprefix("must be ").partition(", got ")
+    if name == "storage.url":
+        got = "something else"
+    variable = f"{PREFIX}_{name.replace('.', '_')}".upper()
+    fix = f"change it there, or with {variable}" if where else f"change {variable}, or the option"
+    got = got or "something else"
+    return InvalidArgumentError(f"{name or 'config'}{where}", None, allowed, got=got, fix=fix)

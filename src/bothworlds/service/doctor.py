@@ -41,8 +41,7 @@ def examine(config: Config) -> list[Finding]:
     findings = _of_postgresql(url) if is_postgresql(url) else _of_sqlite(config)
     registry = Registry(url)
     now = time.time()
-    keys = [key for key in registry.known_keys() if key.revoked is None]
-    good = [key for key in keys if key.expires is None or key.expires > now]
+    good = [key for key in registry.known_keys() if key.is_good(now)]
     admins = sum(key.role == "admin" for key in good)
     advice = "bothworlds service key new --role admin"
     findings.append(Finding("keys", f"{counted(len(good), 'key')}, {admins} of admins", admins > 0, advice))

@@ -30,7 +30,9 @@ def bytes_of(text: Any, name: str = "id") -> bytes:
         identity = b""
     if len(identity) != SIZE:
         wanted = "a UUID such as 0190f8a3-7b5e-7c31-8e1a-5a3f1f6f3c2d"
-        raise InvalidArgumentError(name, text, wanted, fix="leave it out for a fresh one")
+        raise InvalidArgumentError(
+            name, text, wanted, fix="give the id that a decision came with; a new one needs none"
+        )
     return identity
 
 

@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
 from bothworlds.errors import StateError
-from bothworlds.service.registry import Registry
+from bothworlds.service.registry import Registry, is_postgresql, path_of
+from bothworlds.service.store.sqlite import is_open_elsewhere
 
 ROWS = 2000  # that are read and written at once
+CLOSING = 2000  # milliseconds that a server may take to let go of a connection that was closed
+LOCK_NOT_AVAILABLE = "55P03"  # SQLSTATE
 COUNTED = ("project", "engine", "experiment", "bandit")  # tables whose ids the database counts
 TABLES = (
     *COUNTED,
@@ -40,8 +44,8 @@ class Moved(NamedTuple):
 def move(source: str, target: str, *, tell: Callable[[str], None] = lambda text: None) -> Moved:
     """Copy a database into an empty one, in one transaction, and compare both to the bit.
 
-    Nobody can write to the source meanwhile; stop those who serve it, or what they write later stays there.
-    Whoever is killed leaves an empty target: begin again.
+    A source that somebody has open is refused: what they write later would stay there. Nobody can write to it
+    meanwhile. Whoever is killed leaves an empty target: begin again.
 
     Parameters
     ----------
@@ -51,11 +55,13 @@ def move(source: str, target: str, *, tell: Callable[[str], None] = lambda text:
     tell:
         Called with how far it is.
     """
+    if not is_postgresql(source) and is_open_elsewhere(path_of(source)):
+        raise _in_use(source)
     here, there = Registry(source), Registry(target)
     try:
         tables = _tables(here)
         with here.write() as reading, there.write() as writing:
-            _hold(reading, tables)
+            _hold(reading, tables, source)
             _require_empty(writing, tables, there.url)
             rows = {table.name: _copy(reading, writing, table, tell) for table in tables}
             _go_on_counting(writing)
@@ -83,9 +89,27 @@ def _tables(registry: Registry) -> list[sa.Table]:
     return [found.tables[name] for name in TABLES]
 
 
-def _hold(db: sa.Connection, tables: Sequence[sa.Table]) -> None:
-    """Let nobody write until the transaction ends; a file has one writer anyway."""
+def _in_use(url: str) -> StateError:
+    where = url.rpartition("@")[2]  # without a password
+    return StateError(
+        f"{where} is in use: what is written to it after the copy would stay behind; stop the service, and "
+        "close all that have it open"
+    )
+
+
+def _hold(db: sa.Connection, tables: Sequence[sa.Table], url: str) -> None:
+    """Let nobody open or write until the transaction ends; a file has one writer anyway."""
     if db.dialect.name == "postgresql":
+        from bothworlds.service.store.postgres import OPEN  # noqa: PLC0415 - needs psycopg
+
+        try:
+            db.exec_driver_sql(f"SET LOCAL lock_timeout = {CLOSING}")
+            db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({OPEN}, 0)")
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) == LOCK_NOT_AVAILABLE:
+                raise _in_use(url) from None
+            raise
+        db.exec_driver_sql("SET LOCAL lock_timeout = DEFAULT")
         names = ", ".join(table.name for table in tables)
         db.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
 

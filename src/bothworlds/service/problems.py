@@ -7,6 +7,7 @@
     ├── Unauthorized             401   no key, or none that is good
     ├── Forbidden                403   a key of another role
     ├── UnknownPath              404
+    ├── NotOffered               404   a protocol has it, and this service does not: says why
     ├── UnknownExperiment        404
     ├── UnknownDecision          404   (an UnknownPullError, too)
     ├── UnknownKey               404
@@ -17,6 +18,7 @@
     ├── OutcomeExists            409   (a RepeatedPullError, too) another value was reported before
     ├── ExperimentArchived       409   no more decisions are made
     ├── LimitReached             409   there are as many as there may be
+    ├── LastAdminKey             409   without it nobody could make another
     ├── DecisionGone             410   (an UnknownPullError, too) the id is older than what is kept
     ├── PreconditionFailed       412   it has changed since it was read
     ├── TooLarge                 413
@@ -86,6 +88,13 @@ class UnknownPath(Problem):
     status = 404
 
 
+class NotOffered(Problem):
+    """A protocol has it, and this service does not."""
+
+    slug = "not-offered"
+    status = 404
+
+
 class UnknownKey(Problem):
     """No key has this id."""
 
@@ -118,6 +127,13 @@ class LimitReached(Problem):
     """There are as many as there may be."""
 
     slug = "limit-reached"
+    status = 409
+
+
+class LastAdminKey(Problem):
+    """The key is the last good one of an admin: without it nobody could make another over HTTP."""
+
+    slug = "last-admin-key"
     status = 409
 
 
@@ -256,3 +272,11 @@ class StorageFailed(StorageProblem):
     """A write may be lost although nobody said so: never retried; read the log again."""
 
     slug = "storage-failed"
+
+
+def kinds(of: type[Problem] = Problem) -> dict[str, type[Problem]]:
+    """All kinds of problems by their slugs; the most special of those that share one."""
+    found: dict[str, type[Problem]] = {}
+    for kind in of.__subclasses__():
+        found = {kind.slug: kind} | kinds(kind) | found
+    return found

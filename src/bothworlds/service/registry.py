@@ -76,10 +76,14 @@ class Key(NamedTuple):
     number: int = 0
     """What stands for it in decisions and outcomes."""
 
+    def is_good(self, now: float) -> bool:
+        """Is it neither revoked nor over?"""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
     def opens(self, secret: str, now: float) -> bool:
         """Is this its secret, and is it still good? Compared in constant time."""
         same = hmac.compare_digest(self.hash, _hash_of(secret))
-        return same and self.revoked is None and (self.expires is None or now < self.expires)
+        return same and self.is_good(now)
 
 
 class AuditRow(NamedTuple):
@@ -179,21 +183,30 @@ class Registry:
             return {row.id: row.name for row in db.execute(sa.select(PROJECT.c.id, PROJECT.c.name))}
 
     def new_key(
-        self, role: str, *, project: str = "default", label: str = "", days: float | None = None
+        self,
+        role: str,
+        *,
+        project: str = "default",
+        label: str = "",
+        days: float | None = None,
+        identity: str | None = None,
     ) -> tuple[Key, str]:
-        """A new key, and what to send with a request: ``bw_<id>_<secret>``, which is shown this once."""
+        """A new key, and what to send with a request: ``bw_<id>_<secret>``, which is shown this once.
+
+        ``identity`` is what :func:`new_key_id` gave, for those who write it down before there is a key.
+        """
         _check.one_of("role", role, ROLES)
         if label:
             name_of("label", label)
         now = time.time()
         expires = None if days is None else now + 86400.0 * _check.number("days", days, above=0.0)
         secret, number = secrets.token_urlsafe(32), self.project(project)
-        key = Key(secrets.token_hex(8), number, project, role, _hash_of(secret), label, now, expires, None)
+        identity = new_key_id() if identity is None else identity
+        key = Key(identity, number, project, role, _hash_of(secret), label, now, expires, None)
         values = key._asdict()
         del values["project_name"]
         with self.write() as db:
-            if db.dialect.name == "postgresql":
-                db.execute(sa.select(sa.func.pg_advisory_xact_lock(AUDIT_LOCK)))
+            _one_at_a_time(db)
             last: int | None = db.execute(sa.select(sa.func.max(KEY.c.number))).scalar()
             key = key._replace(number=1 + (last or 0))
             db.execute(sa.insert(KEY).values(**values | {"number": key.number}))
@@ -216,13 +229,30 @@ class Registry:
         with self.read() as db:
             return [Key._make([*row[:4], bytes(row[4]), *row[5:]]) for row in db.execute(query)]
 
-    def revoke(self, identity: str, project: str | None = None) -> None:
-        """Take a key back. Doing it again changes nothing."""
-        if not any(key.id == identity for key in self.known_keys(project)):
+    def revoke(self, identity: str, project: str | None = None, *, keep_an_admin: bool = False) -> None:
+        """Take a key back. Doing it again changes nothing.
+
+        ``keep_an_admin`` refuses to take the last good admin key of its project.
+        """
+        found = next((key for key in self.known_keys(project) if key.id == identity), None)
+        if found is None:
             raise problems.UnknownKey(f"no key has the id {identity!r}", id=identity)
+        now = time.time()
         with self.write() as db:
+            if keep_an_admin and found.role == "admin" and found.is_good(now):
+                _one_at_a_time(db)
+                good = sa.and_(KEY.c.revoked.is_(None), KEY.c.expires.is_(None) | (KEY.c.expires > now))
+                others = sa.select(sa.func.count()).where(
+                    KEY.c.project == found.project, KEY.c.role == "admin", KEY.c.id != identity, good
+                )
+                if not db.execute(others).scalar_one():
+                    command = f"bothworlds service key new --role admin --project {found.project_name}"
+                    raise problems.LastAdminKey(
+                        f"{identity} is the last good admin key here; make another first: {command}",
+                        id=identity,
+                    )
             here = sa.update(KEY).where(KEY.c.id == identity, KEY.c.revoked.is_(None))
-            db.execute(here.values(revoked=time.time()))
+            db.execute(here.values(revoked=now))
 
     # --- the audit chain ------------------------------------------------------------------------------
 
@@ -288,6 +318,11 @@ def path_of(url: str) -> str:
     return rest.removeprefix("/") if separator else url
 
 
+def new_key_id() -> str:
+    """A fresh id of a key."""
+    return secrets.token_hex(8)
+
+
 def parse_key(text: str) -> tuple[str, str]:
     """The id and the secret in ``bw_<id>_<secret>``."""
     prefix, _, rest = text.partition("_")
@@ -295,6 +330,12 @@ def parse_key(text: str) -> tuple[str, str]:
     if prefix != PREFIX or not identity or not secret:
         raise InvalidArgumentError("key", "…", f"{PREFIX}_<id>_<secret>", got="something else")
     return identity, secret
+
+
+def _one_at_a_time(db: sa.Connection) -> None:
+    """Let nobody else change keys until the transaction ends; a file has one writer anyway."""
+    if db.dialect.name == "postgresql":
+        db.execute(sa.select(sa.func.pg_advisory_xact_lock(AUDIT_LOCK)))
 
 
 def _hash_of(secret: str) -> bytes:

@@ -91,7 +91,11 @@ def settings_of(
     )
     learner = settings.learner()  # refuses what it cannot be made of
     if settings.missing is not None:
-        learner.take("reward", settings.missing)
+        try:
+            learner.take("reward", settings.missing)
+        except InvalidArgumentError as error:
+            fix = "it is a reward, between low and high; clip=True cuts off what is beyond"
+            raise type(error)("missing", missing, error.allowed, fix=fix) from None
     return msgspec.json.decode(settings.to_json(), type=Settings)
 
 

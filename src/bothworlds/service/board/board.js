@@ -7,6 +7,7 @@ const COLORS = 8; // arms that have one of their own
 const OTHERS = "c8";
 const PAGE = 25; // segments in the table
 const BINS = 40; // bars
+const FILLED = 2; // bands on top of each other; of more, the edges alone can be told apart
 const SILENCE = 10000; // milliseconds without a tick after which a connection is given up
 const MAX_POINTS = 1024;
 
@@ -85,7 +86,7 @@ async function enter() {
     const link = location.hash.slice(1);
     history.replaceState(null, "", location.pathname + location.search); // not in the history, nor on the screen
     const answer = await openSession(link).catch(() => null);
-    if (!answer?.ok) why = "This link was used, or is over.";
+    if (!answer?.ok) why = answer ? (await answer.json()).detail : "The service does not answer.";
   }
   await start(why);
 }
@@ -466,7 +467,7 @@ function showArms(arms, experiment) {
       html("th", { scope: "row", className: "name" }, html("i", { className: `swatch ${arm.color}` }), html("span", { title: arm.label }, arm.label)),
       html("td", {}, shareGlyph(arm.probability, arm.color), percent(arm.probability)),
       html("td", { className: "number" }, count(arm.pulls)),
-      html("td", { className: "number" }, count(arm.answers)),
+      html("td", { className: "number answers" }, count(arm.answers)),
       html("td", {}, bandGlyph(band, range, arm.color), text),
       html("td", {}, arm.status));
   }));
@@ -567,15 +568,19 @@ function meanModel(arms, window, experiment) {
   }));
   const said = own.some(({ values }) => values.some((value) => value !== null));
   const world = { stationary: "Rewards are taken to be drawn alike.", any: "Rewards may move: bands cover their average over all rounds.", played: "Rewards may move: bands cover the average of the rounds in which an arm was played." }[state.bandit.world] ?? "";
-  // bands begin as wide as the range: the view is that of the later half, and what is beyond it is cut off
-  const later = own.flatMap(({ values, low, high }) => [values, low, high].flatMap((one) => one.slice(Math.floor(one.length / 2)))).filter((value) => value !== null);
+  // bands begin as wide as the range, and means of few rewards jump: the view is that of bands of the later half, and of
+  // means from a tenth on
+  const since = (values, share) => values.slice(Math.floor(share * values.length)).filter((value) => value !== null);
+  const later = own.flatMap(({ values, low, high }) => [...since(values, 0.1), ...since(low, 0.5), ...since(high, 0.5)]);
+  const isCut = own.some(({ values, low, high }) => [values, low, high].some((one) => one.some((value) => value !== null && (value < Math.min(...later) || value > Math.max(...later)))));
+  const isMany = own.length > FILLED && !state.highlight;
   const y = later.length ? padded(Math.min(...later), Math.max(...later)) : [experiment.low ?? 0, experiment.high ?? 1];
   return {
     ...window, x: said ? window.x : [], y, format: number,
-    areas: own, lines: own,
+    areas: own.map((one) => ({ ...one, bare: isMany })), lines: own,
     readings: own.map(({ label, color, values, low, high }) => ({ label, color, text: (i) => `${number(values[i])} [${number(low[i])}, ${number(high[i])}]` })),
     nothing: state.bandit.regret ? "No mature decisions yet" : "No bands: the range of rewards is not known, or another arm is observed than shown",
-    caption: `Over mature decisions, with bands that hold at all times together, with probability 95 % for each arm. ${world}`,
+    caption: `Over mature decisions, with bands that hold at all times together, with probability 95 % for each arm. ${world}${isCut ? " Early values beyond the view are cut off." : ""}${isMany ? " Choose an arm above to fill its band." : ""}`,
   };
 }
 

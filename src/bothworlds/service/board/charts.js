@@ -69,7 +69,7 @@ function formatX(isTime, step) {
 
 /* A chart in a section, to which it adds a figure, a caption and a table.
  *
- * show(model) draws: x, isTime, domain, y: [low, high], format (of y), areas: [{ color, low, high, solid }],
+ * show(model) draws: x, isTime, domain, y: [low, high], format (of y), areas: [{ color, low, high, solid, bare }],
  * bars: [{ color, low, high }] with width, lines: [{ color, values }], readings: [{ label, color, text(i) }],
  * highlight (a color, or null), caption, and nothing: what is said where there is nothing to draw. A null among
  * values is a gap.
@@ -131,7 +131,8 @@ export class Chart {
     const marks = svg("g", { "clip-path": `url(#${this.section.id}-clip)` });
     const looks = (color, kind) => `${color} ${kind}${[color, null].includes(model.highlight) ? "" : " faded"}`;
     for (const area of model.areas ?? []) {
-      marks.append(svg("path", { d: this.areaPath(area), class: looks(area.color, area.solid ? "solid" : "band") }));
+      const kind = area.solid ? "solid" : area.bare ? "band bare" : "band";
+      marks.append(svg("path", { d: this.areaPath(area), class: looks(area.color, kind) }));
     }
     for (const bar of model.bars ?? []) marks.append(svg("path", { d: this.barPath(bar), class: looks(bar.color, "bar") }));
     for (const line of model.lines ?? []) {

@@ -40,9 +40,15 @@ async def new_key(call: Call) -> Answer:
         >= call.service.config.limits.max_keys
     ):
         raise problems.LimitReached("there are as many keys as there may be")
-    await note(call, "new key", body.role, body)
+    identity = registry.new_key_id()
+    await note(call, "new key", identity, body)
     key, text = await asyncio.to_thread(
-        call.service.registry.new_key, body.role, project=project, label=body.label, days=body.days
+        call.service.registry.new_key,
+        body.role,
+        project=project,
+        label=body.label,
+        days=body.days,
+        identity=identity,
     )
     await refresh_keys(call)
     return Answer(schemas.MadeKey(**fields_of(key), key=text), 201)  # type: ignore[arg-type]
@@ -55,13 +61,13 @@ async def keys(call: Call) -> Answer:
 
 
 async def revoke(call: Call) -> Answer:
-    """Take a key back; again changes nothing."""
+    """Take a key back, unless it is the last good one of an admin; again changes nothing."""
     identity, project = call.path["id"], call.caller.project
     known = await asyncio.to_thread(call.service.registry.known_keys, project)
     if not any(key.id == identity for key in known):
         raise problems.UnknownKey(f"no key has the id {identity!r}", id=identity)
     await note(call, "revoke key", identity)
-    await asyncio.to_thread(call.service.registry.revoke, identity, project)
+    await asyncio.to_thread(call.service.registry.revoke, identity, project, keep_an_admin=True)
     await refresh_keys(call)
     return Answer(status=204)
 

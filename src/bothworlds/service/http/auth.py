@@ -106,21 +106,35 @@ class Doorkeeper:
 
     def session(self, link: str) -> str:
         """What a cookie holds, for a link that was not used before."""
-        key = self._check("link", link)
+        key, now = self._check("link", link), time.time()
         if link in self._used:
             raise problems.Unauthorized("this link was used: ask for another")
-        now = time.time()
+        self._require_reader(key, now)
         self._used = {used: end for used, end in self._used.items() if end > now}
         self._used[link] = now + LINK_SECONDS
         return self._sign("session", key, now + SESSION_SECONDS)
+
+    def _require_reader(self, identity: str, now: float) -> None:
+        """Who has a link may know what became of its key."""
+        key = self._keys.get(identity)
+        if key is None:
+            why = "is not known here"
+        elif key.revoked is not None:
+            why = "was revoked"
+        elif not key.is_good(now):
+            why = "is over"
+        elif "read" not in RIGHTS[key.role]:
+            why = f"is of a {key.role}, who must not read"
+        else:
+            return
+        raise problems.Unauthorized(f"the key {identity} of this link {why}: ask for a link with another key")
 
     def _by_cookie(self, header: bytes) -> Caller:
         for part in header.decode("latin-1").split(";"):
             name, _, value = part.strip().partition("=")
             if name == COOKIE:
                 key = self._keys.get(self._check("session", value))
-                now = time.time()
-                if key is not None and key.revoked is None and (key.expires is None or now < key.expires):
+                if key is not None and key.is_good(time.time()):
                     rights = RIGHTS[key.role] & RIGHTS["viewer"]
                     return Caller(key.id, key.project_name, key.project, rights, key.number)
         raise problems.Unauthorized(DENIED)

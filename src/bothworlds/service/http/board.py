@@ -41,4 +41,12 @@ def _served(path: str, name: str, media_type: str) -> Endpoint:
     )
 
 
-ENDPOINTS = tuple(_served(path, *file) for path, file in FILES.items())
+async def home(call: Call) -> Answer:
+    """Lead to the board."""
+    return Answer(b"", 307, [(b"location", b"/board")], b"text/plain")
+
+
+ENDPOINTS = (
+    Endpoint(method="GET", path="/", right=None, handler=home, answers={307: None}),
+    *(_served(path, *file) for path, file in FILES.items()),
+)

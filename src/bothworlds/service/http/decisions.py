@@ -11,7 +11,15 @@ from bothworlds.bandit.pull import label_of
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import ids, messages, problems
 from bothworlds.service.http import mistakes, schemas
-from bothworlds.service.http.endpoints import MAX_DEPTH, Answer, Call, depth_of, describe, problem_of
+from bothworlds.service.http.endpoints import (
+    MAX_DEPTH,
+    Answer,
+    Call,
+    depth_of,
+    describe,
+    id_in_path,
+    problem_of,
+)
 from bothworlds.service.http.schemas import moment
 from bothworlds.service.replica import Replica
 
@@ -79,14 +87,17 @@ async def report(call: Call) -> Answer:
     """Report the reward or the loss of a decision; the same again changes nothing."""
     body = call.body
     key = call.caller.key_number
-    request = messages.Report(call.path["id"], reward=body.reward, loss=body.loss, key=key)
+    request = messages.Report(id_in_path(call, "a decision"), reward=body.reward, loss=body.loss, key=key)
     return closed(call, await call.service.ask(call.hub, request))
 
 
 async def withdraw(call: Call) -> Answer:
     """Close a decision without learning, because its arm was never shown."""
     return closed(
-        call, await call.service.ask(call.hub, messages.Withdraw(call.path["id"], call.caller.key_number))
+        call,
+        await call.service.ask(
+            call.hub, messages.Withdraw(id_in_path(call, "a decision"), call.caller.key_number)
+        ),
     )
 
 
@@ -129,7 +140,7 @@ async def many(call: Call, items: list[msgspec.Raw], kind: Any, request: Any) ->
             requests.append(request(decoder.decode(item)))
             places.append(place)
         except msgspec.ValidationError as error:
-            results[place] = mistakes.of_body(error, kind)
+            results[place] = mistakes.of_body(error, kind, bytes(item))
         except (msgspec.MsgspecError, InvalidArgumentError) as error:
             results[place] = problem_of(error)
     answers = await call.service.submit(call.hub, requests) if requests else []
@@ -147,7 +158,7 @@ def in_results(problem: problems.Problem) -> schemas.Problem:
 
 async def find(call: Call) -> Answer:
     """A decision, and what became of it."""
-    text = call.path["id"]
+    text = id_in_path(call, "a decision")
     return Answer(await call.service.read(call.hub, lambda replica: found_in(replica, text)))
 
 

@@ -168,12 +168,25 @@ class Path:
             try:
                 call.body = self._decoders[endpoint.method].decode(raw)
             except msgspec.ValidationError as error:
-                raise mistakes.of_body(error, endpoint.decoded or endpoint.body) from None
+                raise mistakes.of_body(error, endpoint.decoded or endpoint.body, raw) from None
+            except msgspec.DecodeError as error:
+                raise mistakes.of_malformed(error, raw) from None
             cost = endpoint.cost(call.body)
         if caller is not None:
             service.doorkeeper.spend(caller, cost)
             call.hub = service.hubs.get(caller.project) or await service.hub(caller.project)
         return await endpoint.handler(call)
+
+
+def id_in_path(call: Call, of: str) -> str:
+    """The id in the address, of a decision, say."""
+    text = call.path["id"]
+    try:
+        ids.bytes_of(text)
+    except InvalidArgumentError as error:
+        said = f"of the address must be {error.allowed}, got {error.got}; give the id that {of} came with"
+        raise mistakes.of_parameter("id", said) from None
+    return text
 
 
 def request_id_of(headers: Mapping[bytes, bytes]) -> str:

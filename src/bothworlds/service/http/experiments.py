@@ -74,7 +74,7 @@ async def create(call: Call) -> Answer:
     """Make an experiment; the same settings again change nothing."""
     body, limits = call.body, call.service.config.limits
     for name, value, limit in (
-        ("arms", len(body.arms), limits.max_arms),
+        ("arms", body.arms if isinstance(body.arms, int) else len(body.arms), limits.max_arms),
         ("max_segments", body.max_segments, limits.max_segments),
     ):
         if value > limit:

@@ -9,7 +9,7 @@ from pathlib import Path
 from bothworlds.service import problems
 from bothworlds.service.exports import Exports, Subject
 from bothworlds.service.http import schemas
-from bothworlds.service.http.endpoints import Answer, Call
+from bothworlds.service.http.endpoints import Answer, Call, id_in_path
 from bothworlds.service.http.experiments import note
 from bothworlds.service.replica import Replica
 
@@ -53,13 +53,13 @@ async def start(call: Call) -> Answer:
 async def find(call: Call) -> Answer:
     """How far an export is, and its files."""
     exports = Exports(Path(call.service.config.storage.exports))
-    return Answer(schemas.Export(**exports.find(call.caller.project, call.path["id"])))
+    return Answer(schemas.Export(**exports.find(call.caller.project, id_in_path(call, "an export"))))
 
 
 async def fetch(call: Call) -> Answer:
     """A file of an export."""
     exports = Exports(Path(call.service.config.storage.exports))
-    path = exports.file(call.caller.project, call.path["id"], call.path["name"])
+    path = exports.file(call.caller.project, id_in_path(call, "an export"), call.path["name"])
     return Answer(parts(path), media_type=b"application/vnd.apache.parquet")
 
 

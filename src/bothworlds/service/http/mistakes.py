@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec import inspect
 
-from bothworlds._words import did_you_mean
+from bothworlds._words import did_you_mean, short
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import problems
 
 WHERE = re.compile(r" - at `(?:key in )?\$(.*)`\Z")
 UNKNOWN = re.compile(r"Object contains unknown field `(.*)`\Z")
 MISSING = re.compile(r"Object missing required field `(.*)`\Z")
+NO_FIELD = "there is no such field"
 CHOICE = re.compile(r"Invalid enum value (.*)\Z")
+BYTE = re.compile(r"\(byte (\d+)\)\Z")
+NO_NUMBER = re.compile(rb"[+-]?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
+FIELD = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\Z')
 
 
 def at(pointer: str, detail: str) -> problems.InvalidRequest:
@@ -42,22 +47,90 @@ def of_query(name: str, value: str, error: msgspec.ValidationError) -> problems.
     return of_parameter(name, f"must be {wanted}, got {value!r}")
 
 
-def of_body(error: msgspec.ValidationError, kind: Any) -> problems.InvalidRequest:
-    """What a decoder of this type refused.
+def of_malformed(error: msgspec.DecodeError, raw: bytes) -> problems.MalformedRequest:
+    """A body that is no JSON: where it stops being some.
+
+    Examples
+    --------
+    >>> import msgspec
+    >>> from bothworlds.service.http import mistakes
+    >>> for raw in (b'{"reward": NaN}', b'{"reward": 1, }', b'{"reward"'):
+    ...     try:
+    ...         msgspec.json.decode(raw)
+    ...     except msgspec.DecodeError as error:
+    ...         print(mistakes.of_malformed(error, raw).detail)
+    the body is no JSON: 'reward' is NaN at byte 11, and JSON has no NaN and no Infinity; send a number
+    the body is no JSON: trailing comma in object at byte 14, after '{"reward": 1, '
+    the body is no JSON: Input data was truncated
+    """
+    found = BYTE.search(text := str(error))
+    if found is None:
+        return problems.MalformedRequest(f"the body is no JSON: {text}")
+    at = int(found[1])
+    begin = at - 1 if raw[at - 1 : at] in (b"-", b"+") else at
+    before = raw[:begin]
+    if word := NO_NUMBER.match(raw, begin):
+        field = FIELD.search(before)
+        who = repr(field[1].decode("utf-8", "replace")) if field else "a value"
+        said = (
+            f"{who} is {word[0].decode()} at byte {begin}, and JSON has no NaN and no Infinity; send a number"
+        )
+        return problems.MalformedRequest(f"the body is no JSON: {said}")
+    why = BYTE.sub("", text).removeprefix("JSON is malformed: ").strip()
+    after = f", after {before[-40:].decode('utf-8', 'replace')!r}" if before else ""
+    return problems.MalformedRequest(f"the body is no JSON: {why} at byte {at}{after}")
+
+
+def of_body(error: msgspec.ValidationError, kind: Any, raw: bytes) -> problems.InvalidRequest:
+    """What a decoder of this type refused in this body.
 
     Examples
     --------
     >>> import msgspec
     >>> from bothworlds.service.http import mistakes, schemas
-    >>> for sent in ({"rol": "viewer"}, {"role": "boss"}, {}, {"role": "viewer", "days": "7"}):
+    >>> sent = [b'{"rol": "viewer"}', b'{"role": "boss"}', b"{}"]
+    >>> sent += [b'{"role": "viewer", "days": %b}' % days for days in (b'"7"', b"0", b"1e999")]
+    >>> for raw in sent:
     ...     try:
-    ...         msgspec.convert(sent, schemas.NewKey)
+    ...         msgspec.json.decode(raw, type=schemas.NewKey)
     ...     except msgspec.ValidationError as error:
-    ...         print(mistakes.of_body(error, schemas.NewKey).detail)
+    ...         print(mistakes.of_body(error, schemas.NewKey, raw).detail)
     /rol: there is no such field; did you mean 'role'? Known: role, label, days
     /role: must be one of 'admin', 'decider', 'editor', 'viewer', got 'boss'
     the body: the field 'role' is missing
-    /days: must be `float | null`, got `str`
+    /days: must be `float | null`, got `str` '7'
+    /days: must be `float` > 0.0, got 0
+    /days: must be a number that a float can hold, got 1e999
+    """
+    try:
+        sent = json.loads(raw, parse_float=_Number, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        sent = None
+    return at(*explain(error, kind, sent))
+
+
+class _Number(str):
+    """A number as it was written."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+def explain(error: msgspec.ValidationError, kind: Any, sent: Any) -> tuple[str, str]:
+    """Where a value is not what its type takes, and in which way: a JSON pointer, and words.
+
+    Parameters
+    ----------
+    error:
+        What a decoder said.
+    kind:
+        The type that it wanted.
+    sent:
+        What it had, in plain types.
     """
     text = str(error)
     found = WHERE.search(text)
@@ -69,17 +142,36 @@ def of_body(error: msgspec.ValidationError, kind: Any) -> problems.InvalidReques
         known = [field.encode_name for field in place.fields] if isinstance(place, inspect.StructType) else []
         guess = did_you_mean(match[1], known)
         hint = f"; {guess}" if guess else "."
-        return at(f"{pointer}/{match[1]}", f"there is no such field{hint} Known: {', '.join(known)}")
+        return f"{pointer}/{match[1]}", f"{NO_FIELD}{hint} Known: {', '.join(known)}"
     if match := MISSING.match(text):
-        return at(pointer, f"the field {match[1]!r} is missing")
+        return pointer, f"the field {match[1]!r} is missing"
     if match := CHOICE.match(text):
         choices = (
             ", ".join(map(repr, place.values)) if isinstance(place, inspect.LiteralType) else "its values"
         )
-        return at(pointer, f"must be one of {choices}, got {match[1]}")
+        return pointer, f"must be one of {choices}, got {match[1]}"
     if "matching regex" in text and (described := _description(kind, pointer)):
-        return at(pointer, f"must be: {described}")
-    return at(pointer, re.sub(r"\AExpected ", "must be ", text))
+        text = f"Expected: {described.rstrip('.')}"
+    elif text == "Number out of range":
+        text = "Expected a number that a float can hold"
+    return pointer, re.sub(r"\AExpected\b", "must be", text) + _got(text, pointer, sent)
+
+
+def _got(text: str, pointer: str, sent: Any) -> str:
+    """The value at a place, as it reads after what is allowed there; empty where it cannot be told."""
+    parts = [part for part in pointer.split("/") if part]
+    value = sent
+    for part in parts:
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return ""
+    if not parts or not text.startswith("Expected"):
+        return ""
+    length = f" of length {len(value)}" if " of length " in text else ""
+    return f"{'' if ', got ' in text else ', got'} {short(value)}{length}"
 
 
 @cache

@@ -39,6 +39,15 @@ async def evaluate(call: Call) -> Answer:
     return Answer(answer)
 
 
+async def evaluate_all(call: Call) -> Answer:
+    """Refuse to decide for all flags at once: what is decided and never shown would be learned from."""
+    raise problems.NotOffered(
+        "a decision is made for whom it is shown to: deciding in all experiments at once would leave most "
+        "decisions open, and learn `missing` for arms that nobody saw; ask for one flag, when it is needed: "
+        "POST /ofrep/v1/evaluate/flags/{name}"
+    )
+
+
 def refused(key: str, status: int, code: str, details: str) -> Answer:
     """As the protocol says it."""
     return Answer(schemas.OfrepFailure(key=key, error_code=code, error_details=details), status)

@@ -23,7 +23,9 @@ from bothworlds.service.problems import (
     ExperimentArchived,
     ExperimentExists,
     IdReused,
+    LastAdminKey,
     LimitReached,
+    NotOffered,
     OutcomeExists,
     PreconditionFailed,
     PreconditionRequired,
@@ -32,6 +34,8 @@ from bothworlds.service.problems import (
     UnknownExperiment,
     UnknownExport,
     UnknownKey,
+    UnknownPath,
+    kinds,
 )
 
 LIMIT = Query("limit", Annotated[int, Meta(ge=1, le=500)], 100, "How many at most.")
@@ -40,6 +44,17 @@ AFTER_NUMBER = Query("after", Annotated[int, Meta(ge=0, le=1 << 62)], 0, "The la
 
 SEGMENT = Query("segment", Annotated[str, Meta(max_length=200)], None, "One segment alone; it may be empty.")
 POINTS = Query("points", Annotated[int, Meta(ge=2, le=1024)], 512, "How many at most.")
+
+
+async def problem(call: Call) -> Answer:
+    """What a kind of problem is: where the ``type`` of a refusal leads."""
+    kind = kinds().get(call.path["name"])
+    if kind is None:
+        raise UnknownPath(f"there is no problem of this name; there are {', '.join(sorted(kinds()))}")
+    said = (kind.__doc__ or "").partition("\n")[0]
+    title = kind.slug.replace("-", " ")
+    found = schemas.ProblemKind(type=f"/problems/{kind.slug}", title=title, status=kind.status, detail=said)
+    return Answer(found)
 
 
 async def openapi(call: Call) -> Answer:
@@ -113,6 +128,15 @@ ENDPOINTS = (
         handler=ofrep.evaluate,
         body=schemas.OfrepRequest,
         answers={200: schemas.OfrepAnswer, 400: schemas.OfrepFailure, 404: schemas.OfrepFailure},
+    ),
+    Endpoint(
+        method="POST",
+        path="/ofrep/v1/evaluate/flags",
+        right="decide",
+        handler=ofrep.evaluate_all,
+        body=schemas.OfrepRequest,
+        answers={},
+        refusals=(NotOffered,),
     ),
     Endpoint(
         method="POST",
@@ -248,7 +272,7 @@ ENDPOINTS = (
         right="administer",
         handler=administration.revoke,
         answers={204: None},
-        refusals=(UnknownKey,),
+        refusals=(UnknownKey, LastAdminKey),
     ),
     Endpoint(
         method="GET",
@@ -296,6 +320,14 @@ ENDPOINTS = (
         handler=health.metrics,
         answers={200: str},
         media_type="text/plain",
+    ),
+    Endpoint(
+        method="GET",
+        path="/problems/{name}",
+        right=None,
+        handler=problem,
+        answers={200: schemas.ProblemKind},
+        refusals=(UnknownPath,),
     ),
     Endpoint(method="GET", path="/openapi.json", right=None, handler=openapi, answers={200: dict}),
     *board.ENDPOINTS,

@@ -47,7 +47,7 @@ class NewExperiment(Body):
     """The arguments of ``bothworlds.open``."""
 
     name: Name
-    arms: Annotated[list[Arm], Meta(min_length=1)]
+    arms: Annotated[list[Arm], Meta(min_length=1)] | Count
     policy: str | dict[str, Any] | None = None
     horizon: Count | None = None
     low: float | None = 0.0
@@ -220,6 +220,15 @@ class Problem(Reply):
     detail: str
     instance: str | None = None
     errors: list[dict[str, str]] | UnsetType = UNSET
+
+
+class ProblemKind(Reply):
+    """What all problems of a type have in common."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
 
 
 class DecisionResult(Reply):

@@ -25,8 +25,8 @@ except ImportError as error:  # pragma: no cover - the tests have it
     raise ImportError("PostgreSQL needs psycopg: pip install 'bothworlds[postgres]'") from error
 
 OLDEST = 14  # the version of the server that first ends idle sessions
-LOG, SWEEP, SCHEMA, RETAIN = range(
-    0x62770001, 0x62770005
+LOG, SWEEP, SCHEMA, RETAIN, OPEN = range(
+    0x62770001, 0x62770006
 )  # advisory locks; the project is their second number
 IDLE = 5000  # milliseconds that a process may be silent in a transaction: then it has stopped, or is gone
 SESSION = 30_000  # milliseconds that it may be silent at all before it loses its locks
@@ -95,7 +95,8 @@ class PostgresStore(Tables):
         db = psycopg.connect(**self._target, autocommit=True)
         db.execute(  # "on" waits for the disk, and for those replicas that the server calls synchronous
             f"SET synchronous_commit = on; SET lock_timeout = {BUSY}; "
-            f"SET idle_in_transaction_session_timeout = {IDLE}; SET idle_session_timeout = {SESSION}"
+            f"SET idle_in_transaction_session_timeout = {IDLE}; SET idle_session_timeout = {SESSION}; "
+            f"SELECT pg_advisory_lock_shared({OPEN}, 0)"  # nobody moves what is open
         )
         return db
 

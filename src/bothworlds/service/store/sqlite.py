@@ -250,3 +250,17 @@ def _why_not_opened(path: Path) -> str:
     if not os.access(folder, os.W_OK | os.X_OK):
         return f"this user may not write in {folder}; allow it (chmod u+wx), or give another path"
     return f"look at the rights of the file, and at those of its neighbors in {folder}"
+
+
+def is_open_elsewhere(path: str | PathLike[str]) -> bool:
+    """Does another connection have the file open, of this process or another one, busy or idle?"""
+    with contextlib.closing(sqlite3.connect(path, timeout=1.0, isolation_level=None)) as db:
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")  # with WAL, all who have it open hold a shared lock
+        try:
+            db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise problem_of(error, path) from error
+            return True
+        db.execute("ROLLBACK")
+    return False
