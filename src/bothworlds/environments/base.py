@@ -167,7 +167,7 @@ def wake(env: Any, t: int, uniforms: FloatArray, out: FloatArray) -> int:
 
 @generic(inline=True)
 def prepare(env: Any, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:
-    """Make up the losses of round t, before the draw; ``p`` is the policy's distribution where watched."""
+    """Make up the losses of round t, before the draw; ``p`` is the distribution, NaN unless watched."""
 
 
 @generic(inline=True)

@@ -110,8 +110,13 @@ class Job:
                 if self.environment.can_end and np.isnan(loss):
                     record = part_of(record, 0, t - 1)
                     break
+                unseen = np.isnan(loss) and not watches(arguments["env"])
                 raise InvalidArgumentError(
-                    "losses", loss, "in [0, 1]", got=f"{loss} from {self.environment!r} in round {t}"
+                    "losses",
+                    loss,
+                    "in [0, 1]",
+                    got=f"{loss} from {self.environment!r} in round {t}",
+                    fix="if its prepare reads p, register watches: p is NaN without" if unseen else "",
                 )
             if ended == UNSOLVED:
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
@@ -170,7 +175,8 @@ class Job:
             "before": 0,
             "marks": self.marks,
             "tally": np.zeros(N_TALLY),
-            "p": np.empty(n),
+            "p": np.full(n, np.nan),  # until somebody watches
+            **({"room": np.empty(n)} if problem.several or self.environment.sleeps else {}),
             "measured": measured,
             "distributions": distributions,
             **({} if problem.several or self.environment.sleeps else {"record": record}),
