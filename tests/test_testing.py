@@ -14,11 +14,14 @@ import bothworlds as bw
 from accounting import interpreted  # noqa: F401
 from bothworlds.environments.base import (
     Totals,
+    add_to_totals,
     benchmark,
     cost_of,
+    keep_totals,
     loss_of,
     open_world,
     prepare,
+    total_of,
     totals_world,
 )
 from bothworlds.policies.base import (
@@ -270,3 +273,80 @@ def test_a_regularizer_with_a_wrong_spread_is_noticed():
 @pytest.mark.usefixtures("interpreted")  # test_account.py has accounts compiled
 def test_our_regularizers_keep_the_contract(regularizer):
     check_regularizer(regularizer)
+
+
+class EmptyParameters(NamedTuple):
+    n_arms: int
+
+
+@dataclass(frozen=True, repr=False)
+class Empty(bw.environments.Environment):
+    n_arms: int = 3
+
+    def parameters(self, horizon):
+        return EmptyParameters(self.n_arms)
+
+
+def test_a_kernel_that_a_world_lacks_is_named(monkeypatch):
+    def refused(said):
+        with pytest.raises(bw.errors.KernelError, match=said):
+            bw.simulate(bw.UCB1(), Empty(), horizon=10)
+
+    refused(r"loss_of of EmptyParameters is missing: Empty cannot do without; write @loss_of\.register")
+    monkeypatch.setitem(loss_of.implementations, EmptyParameters, None)
+    refused(
+        r"cost_of of EmptyParameters is missing: .*or keep_totals\(EmptyParameters, lambda env: env.n_arms\)"
+    )
+    for kernel in (cost_of, benchmark, open_world, add_to_totals, total_of):
+        monkeypatch.delitem(kernel.implementations, EmptyParameters, raising=False)
+    keep_totals(EmptyParameters, lambda env: env.n_arms)
+    refused(r"prepare of EmptyParameters is missing: Empty cannot do without")
+
+
+class HillParameters(NamedTuple):
+    power: float
+
+
+@dataclass(frozen=True)
+class Hill(bw.Regularizer, name="hill"):
+    """ψ(p) = p^power, for a power above 1 with an h that is concave; −log(1 − p) for power 0."""
+
+    power: float
+
+    def parameters(self):
+        return HillParameters(self.power)
+
+
+@slope.register(HillParameters)
+def _(regularizer, depth):
+    if regularizer.power == 0.0:
+        return -1.0 / (1.0 - math.exp(-depth)), 1.0, 1.0
+    h = -regularizer.power * math.exp((1.0 - regularizer.power) * depth)
+    k = 1.0 - regularizer.power
+    return h, k * h, k * k * h
+
+
+def test_a_regularizer_without_a_reach_is_named():
+    said = r"reach of HillParameters is missing: Hill cannot do without"
+    with pytest.raises(bw.errors.KernelError, match=said):
+        bw.solve([0.0, 1.0], 1.0, Hill(2.0))
+    with pytest.raises(bw.errors.KernelError, match=said):
+        bw.FTRL(Hill(2.0), log_barrier=1.0, theta=1.0, alpha=0.5)
+
+
+@pytest.mark.parametrize(
+    ("power", "said"),
+    [
+        (2.0, r"Hill\(power=2\.0\): h must be convex in the depth, but h''\(0\.0\) = -2\.0"),
+        (0.0, r"Hill\(power=0\.0\): slope must be finite at depth 0, where p = 1, got ZeroDivisionError"),
+    ],
+)
+def test_a_regularizer_whose_slope_the_solver_cannot_use_is_noticed(power, said):
+    with pytest.raises(AssertionError, match=said):
+        check_regularizer(Hill(power))
+
+
+@pytest.mark.parametrize("given", [Hill, "hill"])
+def test_a_regularizer_is_given_as_a_value(given):
+    with pytest.raises(bw.errors.InvalidArgumentError, match=r"; write Hill\(\)"):
+        bw.FTRL(given)

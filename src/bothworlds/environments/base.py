@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, generic, kernel
+from bothworlds._jit import FloatArray, generic, require_kernels
+from bothworlds._jit import kernel as kernel  # noqa: PLC0414 - for what kernels of others call
 from bothworlds._value import Value
 from bothworlds.environments.delay import AT_ONCE, DelayParameters
 from bothworlds.errors import InvalidArgumentError
@@ -241,3 +242,12 @@ def total_of(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> tu
 def benchmark(env: Any, world: Any, t: int) -> tuple[float, float]:
     """The cost of the best fixed arm in rounds 1 … t, and that in the uncorrupted world."""
     return 0.0, 0.0
+
+
+def require_world(environment: Environment, horizon: int) -> None:
+    """Refuse an environment without the kernels that each must have."""
+    env = environment.parameters(horizon)
+    helper = "keep_totals({}, lambda env: env.n_arms)"
+    require_kernels(environment, env, {loss_of: "draws_from_its_means({})", cost_of: helper})
+    if add_to_totals.implementations.get(type(env)) is _add_losses:
+        require_kernels(environment, env, {open_world: helper, prepare: ""})  # which sets what is added
