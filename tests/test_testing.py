@@ -40,7 +40,9 @@ from bothworlds.policies.base import (
 from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
 from bothworlds.simplex.solve import _solve
 from bothworlds.simulation.engine import play_block
-from bothworlds.testing import check_environment, check_policy, check_regularizer
+from bothworlds.statefile import pack
+from bothworlds.testing import PolicyCase, check_environment, check_policy, check_regularizer
+from bothworlds.testing.policies import policy_draws_replications_independently
 from playing import interpret
 
 pytestmark = pytest.mark.compiled
@@ -74,7 +76,9 @@ def make(name, **kernels):
         kind.__name__ = kind.__qualname__ = known
         globals()[known] = kind  # so that it can be pickled
     for kernel, good in GOOD.items():
-        kernel.register(Parameters)(kernels.get(kernel.__name__, good))
+        chosen = kernels.get(kernel.__name__, good)
+        if chosen is not None:
+            kernel.register(Parameters)(chosen)
     return Policy()
 
 
@@ -146,9 +150,29 @@ def _moving_act(params, state, uniforms):
     return draw(state.p, uniforms[0])
 
 
+def _float_act(params, state, uniforms):
+    return float(draw(state.p, uniforms[0]))
+
+
+def _unknown(params, state, out):
+    out[:] = math.nan
+
+
+def _random_act(params, state, uniforms):
+    return draw(state.p, np.random.random())  # noqa: NPY002 - on purpose
+
+
 @pytest.mark.parametrize(
     ("name", "kernels", "said"),
     [
+        (
+            "float",
+            {"act": _float_act},
+            r"act must return an arm, a whole number in 0\.\.3, got \d\.0 in round 1",
+        ),
+        ("unknown", {"distribution": _unknown}, r"distribution must be known, got NaN: .* as Thompson does"),
+        ("still", {"step": None}, r"learn changes the state, .* never moved: register step"),
+        ("random", {"act": _random_act}, r"the same seed must give the same run: .* bothworlds\.rng\.expand"),
         (
             "weight",
             {"weight_of": _weight_of_one},
@@ -163,6 +187,82 @@ def _moving_act(params, state, uniforms):
 def test_a_broken_promise_is_named(name, kernels, said):
     with pytest.raises(AssertionError, match=rf"Policy_{name}\(\): .*{said}"):
         check_policy(make(name, **kernels))
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_policy_with_estimated_losses_must_say_what_absent_arms_learn():
+    policy = make("absent")
+    type(policy).fixed_arms = None
+    with pytest.raises(
+        AssertionError, match=r"Policy_absent\(\): fixed_arms is None .*register learn_absent"
+    ):
+        check_policy(policy)
+
+
+def _chain(params):
+    return State(np.full(params.n_arms, 7.0), np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+def _learn_chain(params, state, arm, loss, weight, memo):
+    state.sums[0] = (16807.0 * state.sums[0]) % 2147483647.0
+
+
+def _act_by_chain(params, state, uniforms):
+    return draw(state.p, state.sums[0] / 2147483647.0)
+
+
+def _stay(params, state):
+    return 0
+
+
+@pytest.mark.usefixtures("as_python")
+def test_replications_that_share_their_randomness_are_noticed():
+    """A generator of its own, which begins the same way in every replication and for every seed."""
+    kernels = {"init": _chain, "learn": _learn_chain, "act": _act_by_chain, "step": _stay}
+    with pytest.raises(
+        AssertionError, match=r"draws of different replications are correlated: 1\.\d+e\+03, expected 0"
+    ):
+        policy_draws_replications_independently(PolicyCase(make("chain", **kernels), 4, 500))
+    policy_draws_replications_independently(PolicyCase(make("independent"), 4, 500))
+
+
+def test_a_state_holds_arrays():
+    with pytest.raises(
+        bw.errors.InvalidArgumentError, match=r"state\.p must be an array.*got 0\.5; keep a number"
+    ):
+        pack(State(np.zeros(2), 0.5))
+
+
+@pytest.mark.parametrize("name", ["EXP 3.S", "exp3_s", "exp3-", ""])
+def test_names_are_lower_case_words_with_hyphens(name):
+    with pytest.raises(
+        bw.errors.InvalidArgumentError, match=r"name must be lower-case words .*; write name='"
+    ):
+
+        class Named(bw.Uniform, name=name):
+            pass
+
+
+def test_settings_without_dataclass_are_refused():
+    class Forgotten(bw.Uniform):
+        explore: float = 0.1
+
+    @dataclass(frozen=True, repr=False)
+    class Inner(Forgotten):
+        pass
+
+    said = r"Forgotten must be a dataclass, got a plain class with explore; put @dataclass\(frozen=True"
+    for kind in (Forgotten, Inner):
+        with pytest.raises(bw.errors.InvalidArgumentError, match=said):
+            kind()
+
+
+def test_the_author_of_a_policy_learns_how_its_arms_can_change():
+    bandit = bw.Bandit(3, make("fixed"))
+    with pytest.raises(
+        bw.errors.InvalidArgumentError, match=r"or set fixed_arms = None in Policy_fixed, see docs"
+    ):
+        bandit.add("new")
 
 
 def test_a_policy_without_a_name_cannot_be_saved():
@@ -350,3 +450,58 @@ def test_a_regularizer_whose_slope_the_solver_cannot_use_is_noticed(power, said)
 def test_a_regularizer_is_given_as_a_value(given):
     with pytest.raises(bw.errors.InvalidArgumentError, match=r"; write Hill\(\)"):
         bw.FTRL(given)
+
+
+class RottingParameters(NamedTuple):
+    n_arms: int
+
+
+class RottingWorld(NamedTuple):
+    losses: np.ndarray
+    cumulative: np.ndarray
+    pulls: np.ndarray
+
+
+@dataclass(frozen=True, repr=False)
+class Rotting(bw.environments.Environment):
+    """Arms that wear out, whose totals are of the wear that others caused."""
+
+    n_arms: int = 3
+    regret_kind = "wrong"
+
+    def parameters(self, horizon):
+        return RottingParameters(self.n_arms)
+
+
+keep_totals(RottingParameters, lambda env: env.n_arms)
+
+
+@open_world.register(RottingParameters)
+def _(env):
+    return RottingWorld(np.zeros(env.n_arms), np.zeros(env.n_arms), np.zeros(env.n_arms))
+
+
+@prepare.register(RottingParameters)
+def _(env, world, t, p, uniforms):
+    for i in range(env.n_arms):
+        world.losses[i] = min(1.0, 0.2 + 0.1 * i + 0.01 * world.pulls[i])
+
+
+@loss_of.register(RottingParameters)
+def _(env, world, t, arm, uniforms):
+    return world.losses[arm]
+
+
+@cost_of.register(RottingParameters)
+def _(env, world, t, arm, uniforms):
+    world.pulls[arm] += 1.0
+    return world.losses[arm], world.losses[arm]
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_world_that_reacts_to_what_was_played_is_told_where_to_read():
+    said = (
+        r"Rotting\(\): the best fixed arm has regret \d+.*, not 0: .*'A world of your own' in docs/regret\.md"
+    )
+    with pytest.raises(AssertionError, match=said):
+        check_environment(Rotting())

@@ -102,6 +102,10 @@ class Environment(Value, ABC):
         """The set U of optimal arms, where there are gaps."""
         return None if self.gaps is None else tuple(np.flatnonzero(self.gaps == 0.0).tolist())
 
+    def mean_losses(self) -> FloatArray | None:
+        """The mean loss of every arm, where it never moves; else None."""
+        return None
+
     def mean_losses_so_far(self, world: Any, t: int) -> FloatArray | None:
         """The mean loss that every arm has shown over rounds 1 … t, or would have; None if nobody knows.
 

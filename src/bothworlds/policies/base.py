@@ -106,12 +106,11 @@ def require_sleeping(policy: Policy) -> None:
     """Refuse a policy whose arms cannot sleep, arrive or retire."""
     if policy.fixed_arms is not None:
         able = sorted(kind.__name__ for kind in Policy.registry.values() if kind.fixed_arms is None)
+        fix = f"these can: {', '.join(able)}"
+        if policy.fixed_arms == Policy.fixed_arms:
+            fix += f"; or set fixed_arms = None in {type(policy).__name__}, see docs/arms.md"
         raise InvalidArgumentError(
-            "policy",
-            policy,
-            "one whose arms can change",
-            got=f"{policy!r}: {policy.fixed_arms}",
-            fix=f"these can: {', '.join(able)}",
+            "policy", policy, "one whose arms can change", got=f"{policy!r}: {policy.fixed_arms}", fix=fix
         )
 
 

@@ -177,9 +177,12 @@ def environment_has_honest_regret(case: EnvironmentCase) -> None:
         message = f"an arm has dynamic regret {best.min():.3g}: nothing beats the best arm of each round"
         require(best.min() >= -1e-8, world, message)
         return
+    fix = "Where the world reacts to what was played, see 'A world of your own' in docs/regret.md."
     message = f"the best fixed arm has regret {best.ravel()[np.nanargmax(np.abs(best))]:.3g}, not 0"
     require(
-        np.allclose(best[np.isfinite(best)], 0.0, atol=1e-8), world, f"{message}: is the benchmark right?"
+        np.allclose(best[np.isfinite(best)], 0.0, atol=1e-8),
+        world,
+        f"{message}: is the benchmark right? {fix}",
     )
 
 

@@ -86,8 +86,8 @@ def require_regularizer(regularizer: Any) -> Any:
     """The parameters of a regularizer whose kernels are all there; else an error that says more."""
     if not isinstance(regularizer, Regularizer):
         named = Regularizer.registry.get(regularizer) if isinstance(regularizer, str) else regularizer
-        is_class = isinstance(named, type) and issubclass(named, Regularizer)
-        fix = f"write {named.__name__}()" if is_class else ""
+        is_kind = isinstance(named, type) and issubclass(named, Regularizer)
+        fix = f"write {named.__name__}()" if named is not None and is_kind else ""
         allowed = "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
         raise InvalidArgumentError("regularizer", regularizer, allowed, fix=fix)
     params = regularizer.parameters()
