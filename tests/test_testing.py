@@ -199,6 +199,21 @@ def test_a_policy_with_estimated_losses_must_say_what_absent_arms_learn():
         check_policy(policy)
 
 
+@pytest.mark.usefixtures("as_python")
+def test_a_policy_is_asked_without_a_horizon_too(monkeypatch):
+    policy = make("impatient")
+    good = type(policy).parameters
+    monkeypatch.setattr(
+        type(policy),
+        "parameters",
+        lambda self, n_arms, horizon: good(self, round(n_arms * horizon / horizon), 1),
+    )
+    with pytest.raises(
+        AssertionError, match=r"Policy_impatient\(\): horizon may be None, where .* TypeError: "
+    ):
+        check_policy(policy)
+
+
 def _chain(params):
     return State(np.full(params.n_arms, 7.0), np.full(params.n_arms, 1.0 / params.n_arms))
 

@@ -16,7 +16,7 @@ import numpy as np
 from bothworlds import _jit, policies, rng
 from bothworlds._jit import FloatArray, copy_state
 from bothworlds.bandit import Bandit
-from bothworlds.errors import InvalidArgumentError, StateError
+from bothworlds.errors import InvalidArgumentError, StateError, in_words
 from bothworlds.policies import Policy
 from bothworlds.policies.base import (
     act,
@@ -80,6 +80,10 @@ def _horizons(case: PolicyCase) -> list[int | None]:
         case.policy.resolve(case.n_arms, None)
     except InvalidArgumentError:
         return [case.horizon]
+    except TypeError as error:
+        message = f"horizon may be None, where parameters says {in_words(error)}"
+        fix = "do without it, or raise an InvalidArgumentError that names it"
+        raise AssertionError(f"{case.policy!r}: {message}; {fix}") from error
     return [case.horizon, None]
 
 
