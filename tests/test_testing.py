@@ -523,6 +523,6 @@ def test_a_world_that_reacts_to_what_was_played_is_told_where_to_read():
 
 
 def test_a_regularizer_without_a_theorem_is_not_sent_to_constants_that_refuse_it():
-    said = r"None without log_barrier, theta, alpha; give .* as numbers, or rates: no theorem .* covers Bent\(\)$"
+    said = r"without log_barrier, theta, alpha; give .* as numbers, or rates: no theorem .* covers Bent\(\)$"
     with pytest.raises(bw.errors.InvalidArgumentError, match=said):
         bw.FTRL(Bent())
