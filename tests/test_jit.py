@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 
 import bothworlds
 from bothworlds import _jit
+from bothworlds.errors import KernelError
+from bothworlds.policies.base import init
 
 SOURCE = Path(bothworlds.__file__).parent
 
@@ -196,6 +199,78 @@ del Parameters
 made.__name__ = made.__qualname__ = name
 globals()[name] = made
 """
+
+
+def test_a_kernel_with_other_arguments_than_its_generic_is_refused_at_once():
+    class Line(NamedTuple):
+        length: float
+
+    said = r"area of Line cannot be registered \(.*test_jit\.py, line \d+\): "
+    with pytest.raises(KernelError, match=said + r"it must take \(shape, scale\), got \(shape\); write def"):
+
+        @area.register(Line)
+        def _(shape):
+            return 0.0
+
+    assert Line not in area.implementations
+
+
+def test_a_kernel_is_registered_for_parameters_not_for_the_class_of_the_people():
+    said = r"init cannot be registered: .*got <class '.*UCB1'>; register it for what UCB1\.parameters returns"
+    with pytest.raises(KernelError, match=said):
+        init.register(bothworlds.UCB1)
+
+
+HELPERS = """
+import json
+from typing import NamedTuple
+import numpy as np
+from bothworlds import _jit
+from bothworlds.errors import KernelError
+
+SETTINGS = {"scale": 2.0}
+def double(x):
+    return 2.0 * x
+
+class Plain(NamedTuple):
+    x: float
+class Global(NamedTuple):
+    x: float
+
+@_jit.generic
+def twice(params):
+    return 0.0
+@twice.register(Plain)
+def _(params):
+    return double(params.x)
+@twice.register(Global)
+def _(params):
+    return SETTINGS["scale"] * params.x
+@_jit.entry
+def call(params):
+    return twice(params)
+
+def said(params):
+    try:
+        call(params)
+    except KernelError as error:
+        return str(error)
+"""
+
+
+@pytest.mark.compiled
+def test_what_a_kernel_cannot_call_or_read_is_named_with_the_kernel_the_line_and_the_fix(
+    tmp_path, monkeypatch
+):
+    """numba names the file as seen from the working directory."""
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    monkeypatch.chdir(tmp_path)
+    code = "import json; from helpers import *; print(json.dumps([said(Plain(1.0)), said(Global(1.0))]))"
+    plain, settings = run(code, [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache")
+    where = re.escape(str(tmp_path / "helpers.py"))
+    start = rf"cannot be compiled \({where}, line \d+\): "
+    assert re.fullmatch(rf"twice of Plain {start}double is not a kernel; put @kernel above def double", plain)
+    assert re.match(rf"twice of Global {start}SETTINGS is a dict, which kernels cannot read; give", settings)
 
 
 @pytest.mark.compiled

@@ -14,11 +14,14 @@ import bothworlds as bw
 from accounting import interpreted  # noqa: F401
 from bothworlds.environments.base import (
     Totals,
+    add_to_totals,
     benchmark,
     cost_of,
+    keep_totals,
     loss_of,
     open_world,
     prepare,
+    total_of,
     totals_world,
 )
 from bothworlds.policies.base import (
@@ -37,7 +40,9 @@ from bothworlds.policies.base import (
 from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
 from bothworlds.simplex.solve import _solve
 from bothworlds.simulation.engine import play_block
-from bothworlds.testing import check_environment, check_policy, check_regularizer
+from bothworlds.statefile import pack
+from bothworlds.testing import PolicyCase, check_environment, check_policy, check_regularizer
+from bothworlds.testing.policies import policy_draws_replications_independently
 from playing import interpret
 
 pytestmark = pytest.mark.compiled
@@ -71,7 +76,9 @@ def make(name, **kernels):
         kind.__name__ = kind.__qualname__ = known
         globals()[known] = kind  # so that it can be pickled
     for kernel, good in GOOD.items():
-        kernel.register(Parameters)(kernels.get(kernel.__name__, good))
+        chosen = kernels.get(kernel.__name__, good)
+        if chosen is not None:
+            kernel.register(Parameters)(chosen)
     return Policy()
 
 
@@ -143,9 +150,29 @@ def _moving_act(params, state, uniforms):
     return draw(state.p, uniforms[0])
 
 
+def _float_act(params, state, uniforms):
+    return float(draw(state.p, uniforms[0]))
+
+
+def _unknown(params, state, out):
+    out[:] = math.nan
+
+
+def _random_act(params, state, uniforms):
+    return draw(state.p, np.random.random())  # noqa: NPY002 - on purpose
+
+
 @pytest.mark.parametrize(
     ("name", "kernels", "said"),
     [
+        (
+            "float",
+            {"act": _float_act},
+            r"act must return an arm, a whole number in 0\.\.3, got \d\.0 in round 1",
+        ),
+        ("unknown", {"distribution": _unknown}, r"distribution must be known, got NaN: .* as Thompson does"),
+        ("still", {"step": None}, r"learn changes the state, .* never moved: register step"),
+        ("random", {"act": _random_act}, r"the same seed must give the same run: .* bothworlds\.rng\.expand"),
         (
             "weight",
             {"weight_of": _weight_of_one},
@@ -160,6 +187,97 @@ def _moving_act(params, state, uniforms):
 def test_a_broken_promise_is_named(name, kernels, said):
     with pytest.raises(AssertionError, match=rf"Policy_{name}\(\): .*{said}"):
         check_policy(make(name, **kernels))
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_policy_with_estimated_losses_must_say_what_absent_arms_learn():
+    policy = make("absent")
+    type(policy).fixed_arms = None
+    with pytest.raises(
+        AssertionError, match=r"Policy_absent\(\): fixed_arms is None .*register learn_absent"
+    ):
+        check_policy(policy)
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_policy_is_asked_without_a_horizon_too(monkeypatch):
+    policy = make("impatient")
+    good = type(policy).parameters
+    monkeypatch.setattr(
+        type(policy),
+        "parameters",
+        lambda self, n_arms, horizon: good(self, round(n_arms * horizon / horizon), 1),
+    )
+    with pytest.raises(
+        AssertionError, match=r"Policy_impatient\(\): horizon may be None, where .* TypeError: "
+    ):
+        check_policy(policy)
+
+
+def _chain(params):
+    return State(np.full(params.n_arms, 7.0), np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+def _learn_chain(params, state, arm, loss, weight, memo):
+    state.sums[0] = (16807.0 * state.sums[0]) % 2147483647.0
+
+
+def _act_by_chain(params, state, uniforms):
+    return draw(state.p, state.sums[0] / 2147483647.0)
+
+
+def _stay(params, state):
+    return 0
+
+
+@pytest.mark.usefixtures("as_python")
+def test_replications_that_share_their_randomness_are_noticed():
+    """A generator of its own, which begins the same way in every replication and for every seed."""
+    kernels = {"init": _chain, "learn": _learn_chain, "act": _act_by_chain, "step": _stay}
+    with pytest.raises(
+        AssertionError, match=r"draws of different replications are correlated: 1\.\d+e\+03, expected 0"
+    ):
+        policy_draws_replications_independently(PolicyCase(make("chain", **kernels), 4, 500))
+    policy_draws_replications_independently(PolicyCase(make("independent"), 4, 500))
+
+
+def test_a_state_holds_arrays():
+    with pytest.raises(
+        bw.errors.InvalidArgumentError, match=r"state\.p must be an array.*got 0\.5; keep a number"
+    ):
+        pack(State(np.zeros(2), 0.5))
+
+
+@pytest.mark.parametrize("name", ["EXP 3.S", "exp3_s", "exp3-", ""])
+def test_names_are_lower_case_words_with_hyphens(name):
+    with pytest.raises(
+        bw.errors.InvalidArgumentError, match=r"name must be lower-case words .*; write name='"
+    ):
+
+        class Named(bw.Uniform, name=name):
+            pass
+
+
+def test_settings_without_dataclass_are_refused():
+    class Forgotten(bw.Uniform):
+        explore: float = 0.1
+
+    @dataclass(frozen=True, repr=False)
+    class Inner(Forgotten):
+        pass
+
+    said = r"Forgotten must be a dataclass, got a plain class with explore; put @dataclass\(frozen=True"
+    for kind in (Forgotten, Inner):
+        with pytest.raises(bw.errors.InvalidArgumentError, match=said):
+            kind()
+
+
+def test_the_author_of_a_policy_learns_how_its_arms_can_change():
+    bandit = bw.Bandit(3, make("fixed"))
+    with pytest.raises(
+        bw.errors.InvalidArgumentError, match=r"or set fixed_arms = None in Policy_fixed, see docs"
+    ):
+        bandit.add("new")
 
 
 def test_a_policy_without_a_name_cannot_be_saved():
@@ -270,3 +388,141 @@ def test_a_regularizer_with_a_wrong_spread_is_noticed():
 @pytest.mark.usefixtures("interpreted")  # test_account.py has accounts compiled
 def test_our_regularizers_keep_the_contract(regularizer):
     check_regularizer(regularizer)
+
+
+class EmptyParameters(NamedTuple):
+    n_arms: int
+
+
+@dataclass(frozen=True, repr=False)
+class Empty(bw.environments.Environment):
+    n_arms: int = 3
+
+    def parameters(self, horizon):
+        return EmptyParameters(self.n_arms)
+
+
+def test_a_kernel_that_a_world_lacks_is_named(monkeypatch):
+    def refused(said):
+        with pytest.raises(bw.errors.KernelError, match=said):
+            bw.simulate(bw.UCB1(), Empty(), horizon=10)
+
+    refused(r"loss_of of EmptyParameters is missing: Empty cannot do without; write @loss_of\.register")
+    monkeypatch.setitem(loss_of.implementations, EmptyParameters, None)
+    refused(
+        r"cost_of of EmptyParameters is missing: .*or keep_totals\(EmptyParameters, lambda env: env.n_arms\)"
+    )
+    for kernel in (cost_of, benchmark, open_world, add_to_totals, total_of):
+        monkeypatch.delitem(kernel.implementations, EmptyParameters, raising=False)
+    keep_totals(EmptyParameters, lambda env: env.n_arms)
+    refused(r"prepare of EmptyParameters is missing: Empty cannot do without")
+
+
+class HillParameters(NamedTuple):
+    power: float
+
+
+@dataclass(frozen=True)
+class Hill(bw.Regularizer, name="hill"):
+    """ψ(p) = p^power, for a power above 1 with an h that is concave; −log(1 − p) for power 0."""
+
+    power: float
+
+    def parameters(self):
+        return HillParameters(self.power)
+
+
+@slope.register(HillParameters)
+def _(regularizer, depth):
+    if regularizer.power == 0.0:
+        return -1.0 / (1.0 - math.exp(-depth)), 1.0, 1.0
+    h = -regularizer.power * math.exp((1.0 - regularizer.power) * depth)
+    k = 1.0 - regularizer.power
+    return h, k * h, k * k * h
+
+
+def test_a_regularizer_without_a_reach_is_named():
+    said = r"reach of HillParameters is missing: Hill cannot do without"
+    with pytest.raises(bw.errors.KernelError, match=said):
+        bw.solve([0.0, 1.0], 1.0, Hill(2.0))
+    with pytest.raises(bw.errors.KernelError, match=said):
+        bw.FTRL(Hill(2.0), log_barrier=1.0, theta=1.0, alpha=0.5)
+
+
+@pytest.mark.parametrize(
+    ("power", "said"),
+    [
+        (2.0, r"Hill\(power=2\.0\): h must be convex in the depth, but h''\(0\.0\) = -2\.0"),
+        (0.0, r"Hill\(power=0\.0\): slope must be finite at depth 0, where p = 1, got ZeroDivisionError"),
+    ],
+)
+def test_a_regularizer_whose_slope_the_solver_cannot_use_is_noticed(power, said):
+    with pytest.raises(AssertionError, match=said):
+        check_regularizer(Hill(power))
+
+
+@pytest.mark.parametrize("given", [Hill, "hill"])
+def test_a_regularizer_is_given_as_a_value(given):
+    with pytest.raises(bw.errors.InvalidArgumentError, match=r"; write Hill\(\)"):
+        bw.FTRL(given)
+
+
+class RottingParameters(NamedTuple):
+    n_arms: int
+
+
+class RottingWorld(NamedTuple):
+    losses: np.ndarray
+    cumulative: np.ndarray
+    pulls: np.ndarray
+
+
+@dataclass(frozen=True, repr=False)
+class Rotting(bw.environments.Environment):
+    """Arms that wear out, whose totals are of the wear that others caused."""
+
+    n_arms: int = 3
+    regret_kind = "wrong"
+
+    def parameters(self, horizon):
+        return RottingParameters(self.n_arms)
+
+
+keep_totals(RottingParameters, lambda env: env.n_arms)
+
+
+@open_world.register(RottingParameters)
+def _(env):
+    return RottingWorld(np.zeros(env.n_arms), np.zeros(env.n_arms), np.zeros(env.n_arms))
+
+
+@prepare.register(RottingParameters)
+def _(env, world, t, p, uniforms):
+    for i in range(env.n_arms):
+        world.losses[i] = min(1.0, 0.2 + 0.1 * i + 0.01 * world.pulls[i])
+
+
+@loss_of.register(RottingParameters)
+def _(env, world, t, arm, uniforms):
+    return world.losses[arm]
+
+
+@cost_of.register(RottingParameters)
+def _(env, world, t, arm, uniforms):
+    world.pulls[arm] += 1.0
+    return world.losses[arm], world.losses[arm]
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_world_that_reacts_to_what_was_played_is_told_where_to_read():
+    said = (
+        r"Rotting\(\): the best fixed arm has regret \d+.*, not 0: .*'A world of your own' in docs/regret\.md"
+    )
+    with pytest.raises(AssertionError, match=said):
+        check_environment(Rotting())
+
+
+def test_a_regularizer_without_a_theorem_is_not_sent_to_constants_that_refuse_it():
+    said = r"without log_barrier, theta, alpha; give .* as numbers, or rates: no theorem .* covers Bent\(\)$"
+    with pytest.raises(bw.errors.InvalidArgumentError, match=said):
+        bw.FTRL(Bent())

@@ -40,7 +40,8 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar, over
 import numpy as np
 from numpy.typing import NDArray
 
-from bothworlds.errors import KernelError
+from bothworlds._words import short
+from bothworlds.errors import InvalidArgumentError, KernelError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -122,6 +123,11 @@ def outsider(function: Callable[..., Any]) -> bool:
     return not function.__code__.co_filename.startswith(f"{_PACKAGE}{os.sep}")
 
 
+def comes_from_outside(params: Any) -> bool:
+    """Has a part of these parameters kernels that are not the package's own?"""
+    return type(params) in outside or (isinstance(params, tuple) and any(map(comes_from_outside, params)))
+
+
 @overload
 def kernel(function: F) -> F: ...
 @overload
@@ -191,7 +197,13 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
     every = allocates
 
     def register(kind: type, *, allocates: bool = False, inline: bool = False) -> Callable[[F], F]:
+        if hasattr(kind, "parameters"):
+            problem = f"it is chosen by a NamedTuple of numbers, got {short(kind)}"
+            fix = f"register it for what {kind.__name__}.parameters returns"
+            raise KernelError(default.__name__, problem, fix, fault="cannot be registered")
+
         def decorate(implementation: F) -> F:
+            require_arguments(default, kind, implementation)
             implementations[kind] = implementation
             _kernels.append((f"{default.__name__} of {kind.__name__}", implementation))
             if outsider(implementation):
@@ -215,6 +227,40 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
     for memory, inlined in ((True, False), (False, False), (False, True)):
         _pending.append((dispatch, with_flags((memory, inlined)), {"_nrt": memory, "forceinline": inlined}))
     return dispatch
+
+
+def arguments_of(function: Callable[..., Any]) -> str:
+    """The names of its arguments, in parentheses."""
+    return f"({', '.join(function.__code__.co_varnames[: function.__code__.co_argcount])})"
+
+
+def require_arguments(default: Callable[..., Any], kind: type, implementation: Callable[..., Any]) -> None:
+    """An implementation takes as many arguments as the default, which compiled code gives it by position."""
+    wanted, code = arguments_of(default), implementation.__code__
+    if code.co_argcount != default.__code__.co_argcount:
+        problem = f"it must take {wanted}, got {arguments_of(implementation)}"
+        place = code.co_filename, code.co_firstlineno
+        name = f"{default.__name__} of {kind.__name__}"
+        raise KernelError(name, problem, f"write def _{wanted}", place, "cannot be registered")
+
+
+def require_kernels(owner: Any, params: Any, kernels: dict[Any, str]) -> None:
+    """What ``owner.parameters`` returns is a ``NamedTuple``, for which these kernels are registered.
+
+    Each stands with a helper that registers it too, as in ``"draws_from_its_p({})"``, or with nothing.
+    """
+    kind, name = type(params), type(owner).__name__
+    if not hasattr(kind, "_fields"):
+        allowed = "a NamedTuple of numbers, whose type selects the kernels"
+        fix = f"does {name}.parameters return one?"
+        raise InvalidArgumentError(f"parameters of {name}", params, allowed, fix=fix)
+    for kernel, helper in kernels.items():
+        if kind not in kernel.implementations:
+            arguments = arguments_of(kernel.__wrapped__)
+            fix = f"write @{kernel.__name__}.register({kind.__name__}) above def _{arguments}"
+            fix += f", or {helper.format(kind.__name__)}" if helper else ""
+            problem = f"{name} cannot do without"
+            raise KernelError(f"{kernel.__name__} of {kind.__name__}", problem, fix, fault="is missing")
 
 
 def copy_state(values: Any, out: Any) -> None:

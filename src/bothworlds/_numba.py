@@ -8,6 +8,7 @@ what has changed when they are raised.
 from __future__ import annotations
 
 import operator
+import os
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -108,8 +109,14 @@ def type_of(value: Any) -> Any:
 
 def places_of(error: NumbaError) -> list[tuple[str, int]]:
     """Files and lines of what could not be compiled, innermost first."""
-    found = re.findall(r"\bat (\S+\.py) \((\d+)\)", str(error))
-    return [(file, int(line)) for file, line in found]
+    found = re.findall(r"""\b(?:at |File ")(\S[^"\n]*\.py)(?: \(|", line )(\d+)""", str(error))
+    return [(os.path.abspath(file), int(line)) for file, line in found]  # some are as seen from here
+
+
+def article(kind: str) -> str:
+    """A class in words: a dict, an OrderedDict."""
+    name = kind.rpartition(".")[2]
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def diagnose(error: NumbaError) -> tuple[str, str]:
@@ -119,6 +126,15 @@ def diagnose(error: NumbaError) -> tuple[str, str]:
         return (
             "it takes memory, which kernels inside the package do not get",
             "write a loop or copy(values, out) for out[:] = values, or register it with allocates=True",
+        )
+    unknown = re.search(r"Untyped global name '(\w+)':.*?<class '([\w.]+)'>", text, re.DOTALL)
+    if unknown:
+        name, kind = unknown.groups()
+        if kind == "function":
+            return f"{name} is not a kernel", f"put @kernel above def {name}"
+        return (
+            f"{name} is {article(kind)}, which kernels cannot read",
+            "give its numbers to the NamedTuple of parameters, or its arrays to the state",
         )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     marked = [

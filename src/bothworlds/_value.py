@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,6 +28,10 @@ class Value:
 
     namespace: ClassVar[str] = "policy"
     """Names are unique among the families of a namespace: a policy and its parts."""
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        _require_dataclass(cls)  # type: ignore[arg-type] # classes are hashable
+        return super().__new__(cls)
 
     def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -49,8 +55,23 @@ class Value:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+@functools.cache
+def _require_dataclass(cls: type[Value]) -> None:
+    """Settings become fields by ``@dataclass`` alone: without it they would be ignored."""
+    for kind in cls.__mro__:
+        if issubclass(kind, Value) and "__dataclass_fields__" not in vars(kind):
+            forgotten = [name for name, hint in kind.__annotations__.items() if "ClassVar" not in str(hint)]
+            if forgotten:
+                fix = f"put @dataclass(frozen=True, repr=False) above class {kind.__name__}"
+                got = f"a plain class with {', '.join(forgotten)}"
+                raise InvalidArgumentError(kind.__name__, kind, "a dataclass", got=got, fix=fix)
+
+
 def register(cls: type[Value], name: str) -> None:
     """Make a class known by name in its family; defined again (in a notebook, say) it replaces itself."""
+    if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", name):
+        fix = f"write name={'-'.join(re.findall('[a-z0-9]+', name.lower())) or 'a-name'!r}"
+        raise InvalidArgumentError("name", name, "lower-case words and digits with hyphens", fix=fix)
     taken = names_in(cls.namespace).get(name, cls)
     if (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
         raise InvalidArgumentError("name", name, "free", got=f"{name!r}, which is {taken.__name__}")

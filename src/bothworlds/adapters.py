@@ -67,6 +67,8 @@ def to_gymnasium(environment: Environment, *, horizon: int) -> gymnasium.Env[Any
     if environment.delay(horizon) is not AT_ONCE:
         raise InvalidArgumentError("environment", environment, "a world whose feedback comes at once")
 
+    unwatched = np.full(environment.n_arms, np.nan)
+
     class BanditEnv(gymnasium.Env[Any, Any]):
         """One state; see :func:`to_gymnasium`."""
 
@@ -89,7 +91,7 @@ def to_gymnasium(environment: Environment, *, horizon: int) -> gymnasium.Env[Any
             if environment.made_in_blocks:
                 self._params = environment.block(self.np_random, self._round - 1, self._round)
             uniforms = self.np_random.random(max(1, environment.draws))
-            prepare(self._params, self._world, self._round, np.empty(0), uniforms)
+            prepare(self._params, self._world, self._round, unwatched, uniforms)
             add_to_totals(self._params, self._world)
             loss = float(loss_of(self._params, self._world, self._round, arm, uniforms))
             ended = bool(np.isnan(loss))  # a log has no more rows

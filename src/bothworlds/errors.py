@@ -18,7 +18,7 @@
     │   ├── DifferentStudyError              it holds another experiment, version or seed: says what differs
     │   └── StoreInUseError                  another run is writing to it: says which
     ├── WorkerError (RuntimeError)           workers that do not answer, that differ, or that die on a chunk
-    ├── KernelError (TypeError)              a kernel that cannot be compiled: which, why, and the fix
+    ├── KernelError (TypeError)              a kernel that is missing or cannot be used: which, and the fix
     └── SolverError (ArithmeticError)        a step that did not converge; never hidden, never repaired
 
 Errors carry their data as attributes and can be pickled: workers send them to other processes.
@@ -200,18 +200,26 @@ class WorkerError(BothworldsError, RuntimeError):
 
 
 class KernelError(BothworldsError, TypeError):
-    """A kernel cannot be compiled. Its cause, numba's own error, has all the details."""
+    """A kernel is missing or cannot be used. Where numba refuses it, its own error is the cause."""
 
-    def __init__(self, kernel: str, problem: str, fix: str, place: tuple[str, int] = ("", 0)) -> None:
-        super().__init__(kernel, problem, fix, place)
+    def __init__(
+        self,
+        kernel: str,
+        problem: str,
+        fix: str,
+        place: tuple[str, int] = ("", 0),
+        fault: str = "cannot be compiled",
+    ) -> None:
+        super().__init__(kernel, problem, fix, place, fault)
         self.kernel = kernel
         self.problem = problem
         self.fix = fix
         self.file, self.line = place
+        self.fault = fault
 
     def __str__(self) -> str:
         where = f" ({self.file}, line {self.line})" if self.file else ""
-        return f"{self.kernel} cannot be compiled{where}: {self.problem}; {self.fix}"
+        return f"{self.kernel} {self.fault}{where}: {self.problem}; {self.fix}"
 
 
 class SolverError(BothworldsError, ArithmeticError):

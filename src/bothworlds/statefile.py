@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds import _check
-from bothworlds.errors import StateError
+from bothworlds.errors import InvalidArgumentError, StateError
 
 FORMAT = "bothworlds-bandit"
 VERSION = 4
@@ -22,11 +22,14 @@ VERSION = 4
 # 3: what trials of ``Watched`` have cost is not counted
 
 
-def pack(state: Any) -> Any:
+def pack(state: Any, name: str = "state") -> Any:
     """A (nested) ``NamedTuple`` of arrays as JSON types. Floats read back exactly."""
     if isinstance(state, np.ndarray):
         return state.tolist()
-    return {name: pack(value) for name, value in state._asdict().items()}
+    if not hasattr(state, "_fields"):
+        fix = "keep a number in an array of one, np.zeros(1): kernels change a state in place"
+        raise InvalidArgumentError(name, state, "an array, or a NamedTuple of arrays", fix=fix)
+    return {key: pack(value, f"{name}.{key}") for key, value in state._asdict().items()}
 
 
 def unpack(like: Any, data: Any, name: str = "state", *, version: int = VERSION) -> Any:

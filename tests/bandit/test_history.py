@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from bothworlds.bandit.history import NOTES, Notes
+from bothworlds.bandit.history import NOTES, History, Notes
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
 
 ARMS = ["blue", "green", "<red>"]
@@ -110,6 +110,12 @@ def test_a_line_and_a_chart():
     assert titles == ARMS
     assert bandit.history._repr_html_() in bandit._repr_html_()
     assert play(1)[0].history.svg() == ""
+
+
+def test_what_is_not_known_is_a_dot():
+    history = History(("a", "b"), np.array([1, 2]), np.array([[np.nan, np.nan], [0.0, 1.0]]))
+    assert (history.line("a"), history.line("b")) == ("·▁", "·█")
+    assert history.svg() == ""
     assert "so far" not in str(play(1)[0])
 
 

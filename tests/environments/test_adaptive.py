@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
-from bothworlds.environments.base import loss_of, open_world, prepare, watches
+from bothworlds.environments.base import keep_totals, loss_of, open_world, prepare, watches
+from bothworlds.simulation.batch import play_batch
 from bothworlds.simulation.engine import play_block
+from bothworlds.simulation.several import play_rounds
+from bothworlds.simulation.sleeping import play_awake
+from bothworlds.testing import EnvironmentCase
+from bothworlds.testing.environments import environment_sees_what_it_watches
 from playing import interpret
 
 
@@ -54,7 +62,7 @@ def test_a_deterministic_policy_loses_every_round(kind, monkeypatch):
     assert regret == horizon - np.bincount(trace.played, minlength=n_arms).min()
 
 
-def test_the_killer_never_touches_a_policy_that_randomises():
+def test_the_killer_never_touches_a_policy_that_randomizes():
     run = bw.simulate(bw.TsallisINF(), en.DeterministicKiller(n_arms=4), horizon=1000, replications=3)
     assert not run.losses.any()
     assert not run.regret.any()
@@ -64,3 +72,61 @@ def test_attacking_the_favorite_keeps_tsallis_inf_within_its_bound():
     run = bw.simulate(bw.TsallisINF(), en.FavoriteAttack(n_arms=4), horizon=1000, replications=4)
     assert run.losses[..., -1].min() > 200
     assert run.regret[..., -1].mean() <= 4 * np.sqrt(4 * 1000) + 1
+
+
+class BlindParameters(NamedTuple):
+    n_arms: int
+    first: int
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Blind(en.Environment):
+    """An adversary that reads the distribution from a round on, and forgot to register ``watches``."""
+
+    n_arms: int = 3
+    first: int = 1
+    regret_kind = "regret to the best fixed arm"
+
+    def parameters(self, horizon):
+        return BlindParameters(self.n_arms, self.first)
+
+
+@prepare.register(BlindParameters)
+def _(env, world, t, p, uniforms):
+    for i in range(env.n_arms):
+        world.losses[i] = p[i] if t >= env.first else 0.5
+
+
+@loss_of.register(BlindParameters)
+def _(env, world, t, arm, uniforms):
+    return world.losses[arm]
+
+
+keep_totals(BlindParameters, lambda env: env.n_arms)
+
+
+@pytest.mark.parametrize("first", [1, 20])
+@pytest.mark.parametrize(
+    ("make", "replications"),
+    [
+        (lambda world: world, 2),
+        (lambda world: world, 4),  # played as a batch
+        (lambda world: en.Sleeping(world, awake=0.6), 2),
+        (lambda world: en.SemiBandit(world, choose=2), 2),
+    ],
+    ids=["alone", "batch", "sleeping", "sets"],
+)
+def test_a_world_that_reads_p_and_does_not_watch_is_refused(make, replications, first, monkeypatch):
+    interpret(monkeypatch, play_block, play_batch, play_rounds, play_awake)
+    world = make(Blind(first=first))
+    where = f"{type(world).__name__}.* in round {first}"
+    said = rf"losses must be in \[0, 1\], got nan from {where}; .*register watches"
+    policy = bw.Uniform() if world.problem.several else bw.TsallisINF()
+    with pytest.raises(bw.errors.InvalidArgumentError, match=said):
+        bw.simulate(policy, world, horizon=50, replications=replications, checkpoints=[5, 50], jobs=1)
+
+
+def test_the_contract_notices_it_too_where_no_loss_is_nan():
+    said = r"Blind\(first=7\): prepare reads p, .* round 7 .* register watches"
+    with pytest.raises(AssertionError, match=said):
+        environment_sees_what_it_watches(EnvironmentCase(Blind(first=7), 20))

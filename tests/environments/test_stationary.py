@@ -12,6 +12,7 @@ from scipy import stats
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.report.numbers.lower import known_means
 
 N = 4000
 
@@ -107,3 +108,18 @@ def test_the_two_level_design():
 def test_the_gap_of_the_minimax_world(n_arms, horizon, gap):
     means = en.Minimax(n_arms=n_arms).parameters(horizon).means
     np.testing.assert_allclose(means, [0.5 - gap / 2] + [0.5 + gap / 2] * (n_arms - 1), rtol=1e-14)
+
+
+def test_means_that_stay_are_told_by_the_world_not_by_its_class():
+    class Told(en.PythonEnvironment):
+        n_arms = 2
+
+        def losses(self, random, start, stop):
+            return np.tile(self.mean_losses(), (stop - start, 1))
+
+        def mean_losses(self):
+            return np.array([0.25, 0.75])
+
+    assert known_means(Told()) == [0.25, 0.75]
+    assert known_means(en.Switching(n_arms=3, gap=0.5, period=40)) is None
+    assert known_means(None) is None

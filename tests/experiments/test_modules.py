@@ -210,7 +210,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 import numpy as np
 import bothworlds as bw
-from bothworlds.policies.base import act, init, weight_of
+from bothworlds.policies.base import act, distribution, init, learn, weight_of
 
 class Parameters(NamedTuple):
     n_arms: int
@@ -234,6 +234,15 @@ def _(params, state, uniforms):
 @weight_of.register(Parameters)
 def _(params, state, arm):
     return 1.0
+
+@learn.register(Parameters)
+def _(params, state, arm, loss, weight, memo):
+    pass
+
+@distribution.register(Parameters)
+def _(params, state, out):
+    out[:] = 0.0
+    out[params.n_arms // 2] = 1.0
 """
 
 

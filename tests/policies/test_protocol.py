@@ -132,3 +132,38 @@ def test_arms_that_sleep_are_never_drawn(case):
         assert weight == p[arm] > 0.0
         assert p[awake == 0.0].sum() == 0.0
         np.testing.assert_allclose(p.sum(), 1.0, rtol=1e-12)
+
+
+class BareParameters(NamedTuple):
+    n_arms: int
+
+
+@dataclass(frozen=True, repr=False)
+class Bare(bw.Policy):
+    """A policy whose author has not written its kernels yet."""
+
+    kind: str = "tuple"
+
+    def parameters(self, n_arms, horizon):
+        return {"tuple": BareParameters(n_arms), "dict": {"n_arms": n_arms}, "nothing": None}[self.kind]
+
+
+def test_a_kernel_that_is_missing_is_named_with_its_class_and_the_fix(monkeypatch):
+    for kernel in (init, learn):
+        assert BareParameters not in kernel.implementations
+    said = (
+        r"init of BareParameters is missing: Bare cannot do without; write @init\.register\(BareParameters\)"
+    )
+    with pytest.raises(bw.errors.KernelError, match=said):
+        bw.Bandit(3, Bare())
+    monkeypatch.setitem(init.implementations, BareParameters, lambda params: params)
+    said = r"act of BareParameters is missing: .*, or draws_from_its_p\(BareParameters\)"
+    with pytest.raises(bw.errors.KernelError, match=said):
+        bw.simulate(Bare(), bw.environments.Bernoulli(n_arms=3, gap=0.2), horizon=10)
+
+
+@pytest.mark.parametrize(("kind", "got"), [("dict", r"\{'n_arms': 3\}"), ("nothing", "None")])
+def test_parameters_are_a_named_tuple(kind, got):
+    said = rf"parameters of Bare must be a NamedTuple .*, got {got}; does Bare\.parameters return one\?"
+    with pytest.raises(bw.errors.InvalidArgumentError, match=said):
+        bw.Bandit(3, Bare(kind))

@@ -140,7 +140,7 @@ def test_an_arm_without_probability_is_never_drawn():
 
 
 def test_rows_begin_at_cache_lines():
-    for array in batch.batch_state(bw.TsallisINF().resolve(6, 100), 3)[:-1]:
+    for array in batch.batch_state(bw.TsallisINF().resolve(6, 100), 3)[:-2]:  # without room
         assert array.shape[0] == 3
         assert array.ctypes.data % 64 == 0
 

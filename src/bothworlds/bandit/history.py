@@ -147,14 +147,16 @@ class History:
         }
 
     def line(self, arm: Label, width: int = 16) -> str:
-        """A line of blocks, for a terminal: an empty one is 0, a full one is 1."""
+        """A line of blocks, for a terminal: an empty one is 0, a full one is 1, and a dot is not known."""
         values = self[arm]
         picks = np.linspace(0, len(values) - 1, min(width, len(values))).round().astype(int)
-        return "".join(BLOCKS[min(int(p * len(BLOCKS)), len(BLOCKS) - 1)] for p in values[picks])
+        return "".join(
+            "·" if np.isnan(p) else BLOCKS[min(int(p * len(BLOCKS)), len(BLOCKS) - 1)] for p in values[picks]
+        )
 
     def svg(self, width: int = 480, height: int = 120) -> str:
         """Shares over the rounds, stacked, in the order of the arms; an arm is named where it has room."""
-        if len(self) < 2:
+        if len(self) < 2 or np.isnan(self.probabilities).any():
             return ""
         x = (self.rounds - self.rounds[0]) / (self.rounds[-1] - self.rounds[0]) * width
         edges = np.zeros((len(self), len(self.arms) + 1))

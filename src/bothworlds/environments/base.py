@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds._jit import FloatArray, generic, kernel
+from bothworlds._jit import FloatArray, generic, require_kernels
+from bothworlds._jit import kernel as kernel  # noqa: PLC0414 - for what kernels of others call
 from bothworlds._value import Value
 from bothworlds.environments.delay import AT_ONCE, DelayParameters
 from bothworlds.errors import InvalidArgumentError
@@ -101,6 +102,10 @@ class Environment(Value, ABC):
         """The set U of optimal arms, where there are gaps."""
         return None if self.gaps is None else tuple(np.flatnonzero(self.gaps == 0.0).tolist())
 
+    def mean_losses(self) -> FloatArray | None:
+        """The mean loss of every arm, where it never moves; else None."""
+        return None
+
     def mean_losses_so_far(self, world: Any, t: int) -> FloatArray | None:
         """The mean loss that every arm has shown over rounds 1 … t, or would have; None if nobody knows.
 
@@ -167,7 +172,7 @@ def wake(env: Any, t: int, uniforms: FloatArray, out: FloatArray) -> int:
 
 @generic(inline=True)
 def prepare(env: Any, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:
-    """Make up the losses of round t, before the draw; ``p`` is the policy's distribution where watched."""
+    """Make up the losses of round t, before the draw; ``p`` is the distribution, NaN unless watched."""
 
 
 @generic(inline=True)
@@ -241,3 +246,12 @@ def total_of(env: Any, world: Any, t: int, arm: int, uniforms: FloatArray) -> tu
 def benchmark(env: Any, world: Any, t: int) -> tuple[float, float]:
     """The cost of the best fixed arm in rounds 1 … t, and that in the uncorrupted world."""
     return 0.0, 0.0
+
+
+def require_world(environment: Environment, horizon: int) -> None:
+    """Refuse an environment without the kernels that each must have."""
+    env = environment.parameters(horizon)
+    helper = "keep_totals({}, lambda env: env.n_arms)"
+    require_kernels(environment, env, {loss_of: "draws_from_its_means({})", cost_of: helper})
+    if add_to_totals.implementations.get(type(env)) is _add_losses:
+        require_kernels(environment, env, {open_world: helper, prepare: ""})  # which sets what is added

@@ -11,7 +11,6 @@ import numpy as np
 from bothworlds._jit import FloatArray
 from bothworlds.environments.corrupted import Corrupted
 from bothworlds.environments.independent_arms import with_independent_arms
-from bothworlds.environments.stationary import Stationary
 from bothworlds.environments.wrapper import Wrapper
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.problem import Problem
@@ -107,7 +106,7 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
     @property
     def _means(self) -> FloatArray | None:
         base = self.base.base if isinstance(self.base, Corrupted) else self.base
-        return base.mean_losses() if isinstance(base, Stationary) else None
+        return base.mean_losses()
 
     @property
     def nothing(self) -> float:

@@ -34,7 +34,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, IntArray, copy_state, entry, generic, kernel
+from bothworlds._jit import FloatArray, IntArray, copy_state, entry, generic, require_kernels
+from bothworlds._jit import kernel as kernel  # noqa: PLC0414 - for what kernels of others call
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
@@ -92,7 +93,9 @@ class Policy(Value, ABC):
         if horizon is not None:
             horizon = max(n_arms, _check.integer("horizon", horizon, at_least=1))
         if problem.plain:
-            return self.parameters(n_arms, horizon)
+            params = self.parameters(n_arms, horizon)
+            require_kernels(self, params, EVERY_POLICY_HAS)
+            return params
         problem.check(n_arms)
         if not problem.asks <= self.fits:
             raise does_not_fit(self, problem)
@@ -103,12 +106,11 @@ def require_sleeping(policy: Policy) -> None:
     """Refuse a policy whose arms cannot sleep, arrive or retire."""
     if policy.fixed_arms is not None:
         able = sorted(kind.__name__ for kind in Policy.registry.values() if kind.fixed_arms is None)
+        fix = f"these can: {', '.join(able)}"
+        if policy.fixed_arms == Policy.fixed_arms:
+            fix += f"; or set fixed_arms = None in {type(policy).__name__}, see docs/arms.md"
         raise InvalidArgumentError(
-            "policy",
-            policy,
-            "one whose arms can change",
-            got=f"{policy!r}: {policy.fixed_arms}",
-            fix=f"these can: {', '.join(able)}",
+            "policy", policy, "one whose arms can change", got=f"{policy!r}: {policy.fixed_arms}", fix=fix
         )
 
 
@@ -160,6 +162,16 @@ def learn(params: Any, state: Any, arm: int, loss: float, weight: float, memo: f
 def distribution(params: Any, state: Any, out: FloatArray) -> None:
     """The probabilities from which the next arm to play will be drawn."""
     raise NotImplementedError("a policy must register distribution")
+
+
+# each with what registers it too
+EVERY_POLICY_HAS: dict[Any, str] = {
+    init: "",
+    act: "draws_from_its_p({})",
+    weight_of: "draws_from_its_p({})",
+    learn: "",
+    distribution: "draws_from_its_p({})",
+}
 
 
 # --- the kernels that some policies have ----------------------------------------------------------------

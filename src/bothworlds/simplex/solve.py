@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, entry
+from bothworlds._jit import FloatArray, comes_from_outside, entry
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.simplex.kernel import FAILED, LIMITED, kkt_residual, solve_step
 from bothworlds.simplex.regularizers import Regularizer
+from bothworlds.simplex.regularizers.base import require_regularizer
 
 _STATUS: dict[int, Literal["converged", "limited"]] = {0: "converged", LIMITED: "limited"}
 
@@ -136,10 +137,7 @@ def solve(
     if np.ndim(rates) == 0:
         rates = np.full(n_arms, _check.number("rates", rates, above=0.0))
     rate_array = _check.vector("rates", rates, size=n_arms, above=0.0)
-    if not isinstance(regularizer, Regularizer):
-        raise InvalidArgumentError(
-            "regularizer", regularizer, "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
-        )
+    params = require_regularizer(regularizer)
     barrier = _check.number("log_barrier", log_barrier, at_least=0.0)
     mass = _check.number("total", total, above=0.0)
     if regularizer.below_one and mass >= n_arms > 1:
@@ -153,12 +151,15 @@ def solve(
         p[:] = start.p
         multiplier = start.multiplier
     base, shift, residual, excess, iterations, status = _solve(
-        regularizer.parameters(), loss_array, rate_array, barrier, mass, multiplier, p
+        params, loss_array, rate_array, barrier, mass, multiplier, p
     )
     if status == FAILED:
+        fix = "please report this input"
+        if comes_from_outside(params):
+            fix = "bothworlds.testing.check_regularizer says whether its kernels keep their promises"
         raise SolverError(
             f"no convergence after {iterations} iterations: sum off by {excess:g} of {mass:g}, "
-            f"KKT residual {residual:g}, {regularizer!r}, log_barrier={barrier:g}; please report this input"
+            f"KKT residual {residual:g}, {regularizer!r}, log_barrier={barrier:g}; {fix}"
         )
     p.flags.writeable = False
     return Solution(p, base - shift, residual, excess, iterations, _STATUS[status])

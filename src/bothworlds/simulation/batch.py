@@ -84,6 +84,8 @@ class BatchState(NamedTuple):
     """Running totals."""
     single: FTRLState
     """Room for one replication."""
+    unwatched: FloatArray
+    """The distribution that worlds get which do not look: NaN."""
 
 
 def fit(params: Any, env: Any) -> bool:
@@ -113,6 +115,7 @@ def batch_state(params: FTRLParameters, fours: int) -> BatchState:
         row_each(np.zeros(N_MET)),
         row_each(np.zeros(N_TALLY)),
         single,
+        np.full(single.p.size, np.nan),
     )
 
 
@@ -235,7 +238,7 @@ def meet(
 def meet_batch(state: BatchState, env: Any, worlds: Any, t: int, uniforms: FloatArray, k: int, f: int) -> Any:
     """Round t of four replications: their losses."""
     a, b, c, d = LANES * f, LANES * f + 1, LANES * f + 2, LANES * f + 3
-    arms, p, tally = state.met[f], state.single.p, state.tally[f]  # p: of nobody, for nobody looks
+    arms, p, tally = state.met[f], state.unwatched, state.tally[f]
     loss0, cost0, clean0 = meet(env, item_of(worlds, a), t, arms[LANES * ARM], uniforms[a, k], p)
     loss1, cost1, clean1 = meet(env, item_of(worlds, b), t, arms[LANES * ARM + 1], uniforms[b, k], p)
     loss2, cost2, clean2 = meet(env, item_of(worlds, c), t, arms[LANES * ARM + 2], uniforms[c, k], p)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds import _check, rng
-from bothworlds._jit import FloatArray, IntArray
+from bothworlds._jit import FloatArray, IntArray, comes_from_outside
 from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
-from bothworlds.environments.base import open_world, watches
+from bothworlds.environments.base import open_world, require_world, watches
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init, require_sleeping
@@ -110,11 +110,19 @@ class Job:
                 if self.environment.can_end and np.isnan(loss):
                     record = part_of(record, 0, t - 1)
                     break
+                unseen = np.isnan(loss) and not watches(arguments["env"])
                 raise InvalidArgumentError(
-                    "losses", loss, "in [0, 1]", got=f"{loss} from {self.environment!r} in round {t}"
+                    "losses",
+                    loss,
+                    "in [0, 1]",
+                    got=f"{loss} from {self.environment!r} in round {t}",
+                    fix="if its prepare reads p, register watches: p is NaN without" if unseen else "",
                 )
             if ended == UNSOLVED:
-                raise SolverError(f"{self.policy!r} found no solution in round {t}; please report this run")
+                fix = "please report this run"
+                if comes_from_outside(arguments["params"]):
+                    fix = "bothworlds.testing.check_policy and check_regularizer say which promise is broken"
+                raise SolverError(f"{self.policy!r} found no solution in round {t}; {fix}")
             if watch is not None:
                 watch.follow(arguments["record"], arguments["world"], t)
             progress.advance(rounds)
@@ -170,7 +178,8 @@ class Job:
             "before": 0,
             "marks": self.marks,
             "tally": np.zeros(N_TALLY),
-            "p": np.empty(n),
+            "p": np.full(n, np.nan),  # until somebody watches
+            **({"room": np.empty(n)} if problem.several or self.environment.sleeps else {}),
             "measured": measured,
             "distributions": distributions,
             **({} if problem.several or self.environment.sleeps else {"record": record}),
@@ -378,7 +387,7 @@ def check_fit(
     evidence: bool = False,
 ) -> None:
     """Everything that can be refused before the first round is."""
-    environment.parameters(horizon)
+    require_world(environment, horizon)
     for policy in policies:
         check_pair(policy, environment, horizon if tell_horizon else None, evidence=evidence)
     for name, asked in (("trace", trace), ("evidence", evidence)):

@@ -80,6 +80,7 @@ def play_rounds(
     marks: IntArray,
     tally: FloatArray,
     p: FloatArray,
+    room: FloatArray,
     measured: FloatArray,
     distributions: FloatArray,
 ) -> tuple[int, int, float]:
@@ -116,7 +117,7 @@ def play_rounds(
             if graph.first.size > 0:
                 best, clean_best = benchmark(env, world, t)
             else:
-                best, clean_best = best_set(env, world, t, groups, nothing, draws, p)
+                best, clean_best = best_set(env, world, t, groups, nothing, draws, room)
             measured[mark, REGRET] = tally[COST] - best
             measured[mark, CLEAN_REGRET] = tally[CLEAN] - clean_best
             measured[mark, LOSS] = tally[SUFFERED]

@@ -61,12 +61,13 @@ def play_awake(
     marks: IntArray,
     tally: FloatArray,
     p: FloatArray,
+    room: FloatArray,
     measured: FloatArray,
     distributions: FloatArray,
 ) -> tuple[int, int, float]:
     """Play rounds before+1, before+2, … as ``play_block`` does, with the arms that ``wake`` gives.
 
-    ``before_round`` is room for a state, and ``awake`` for the arms.
+    ``before_round`` is room for a state, ``awake`` for the arms, and ``room`` for a distribution.
     """
     mark = int(tally[MARK])
     for k in range(policy_uniforms.shape[0]):
@@ -85,7 +86,7 @@ def play_awake(
         if everybody:
             arm, _, weight, memo = pull(params, state, policy_uniforms[k])
         else:
-            arm, weight = act_among(params, state, policy_uniforms[k], awake, p)
+            arm, weight = act_among(params, state, policy_uniforms[k], awake, room)
             memo = memo_of(params, state, arm, policy_uniforms[k])
             after_draw(params, state, arm)
         loss = loss_of(env, world, t, arm, draws)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.environments import Environment
-from bothworlds.environments.base import watches
+from bothworlds.environments.base import add_to_totals, loss_of, open_world, prepare, watches
 from bothworlds.policies import Policy, TsallisINF
 from bothworlds.policies.base import (
     draws_from_its_p,
@@ -128,6 +128,25 @@ def environment_keeps_its_bits(case: EnvironmentCase) -> None:
     require(np.array_equal(beside[:1], run, equal_nan=True), case.environment, "another policy changed a run")
 
 
+def environment_sees_what_it_watches(case: EnvironmentCase) -> None:
+    """A world that does not register ``watches`` makes the same losses whatever the distribution is."""
+    world = case.environment
+    env = world.parameters(case.horizon)
+    if watches(env) or world.made_in_blocks:  # the latter are made before anybody plays
+        return
+    n, twins = world.n_arms, [open_world(env) for _ in range(3)]
+    distributions = (np.full(n, 1.0 / n), np.eye(n)[0], np.eye(n)[-1])
+    for t, uniforms in enumerate(np.random.default_rng(3).random((case.horizon, max(1, world.draws))), 1):
+        losses = []
+        for twin, p in zip(twins, distributions, strict=True):
+            prepare(env, twin, t, p.copy(), uniforms)
+            add_to_totals(env, twin)
+            losses.append([float(loss_of(env, twin, t, arm, uniforms)) for arm in range(n)])
+        blind = np.array_equal(losses, [losses[0]] * 3, equal_nan=True)
+        message = f"prepare reads p, with which the losses of round {t} change, but p is NaN in a run"
+        require(blind, world, f"{message}: register watches, which returns True")
+
+
 def environment_replays(case: EnvironmentCase) -> None:
     """A policy replayed on the arms and losses of a trace plays what it played."""
     if case.environment.delay(case.horizon).longest > 0:
@@ -158,9 +177,12 @@ def environment_has_honest_regret(case: EnvironmentCase) -> None:
         message = f"an arm has dynamic regret {best.min():.3g}: nothing beats the best arm of each round"
         require(best.min() >= -1e-8, world, message)
         return
+    fix = "Where the world reacts to what was played, see 'A world of your own' in docs/regret.md."
     message = f"the best fixed arm has regret {best.ravel()[np.nanargmax(np.abs(best))]:.3g}, not 0"
     require(
-        np.allclose(best[np.isfinite(best)], 0.0, atol=1e-8), world, f"{message}: is the benchmark right?"
+        np.allclose(best[np.isfinite(best)], 0.0, atol=1e-8),
+        world,
+        f"{message}: is the benchmark right? {fix}",
     )
 
 
@@ -185,6 +207,7 @@ ENVIRONMENT_CHECKS: tuple[Callable[[EnvironmentCase], None], ...] = (
     environment_is_a_value,
     environment_has_losses_in_range,
     environment_keeps_its_bits,
+    environment_sees_what_it_watches,
     environment_replays,
     environment_has_honest_regret,
     environment_agrees_with_its_gaps,

@@ -16,21 +16,25 @@ import numpy as np
 from bothworlds import _jit, policies, rng
 from bothworlds._jit import FloatArray, copy_state
 from bothworlds.bandit import Bandit
-from bothworlds.errors import InvalidArgumentError, StateError
+from bothworlds.errors import InvalidArgumentError, StateError, in_words
 from bothworlds.policies import Policy
 from bothworlds.policies.base import (
+    act,
     act_among,
     before_draw,
     init,
+    learn_absent,
     pull_once,
     read_distribution,
     require_policy,
     restrict,
+    step,
     update_once,
     weighs,
     weight_of,
 )
 from bothworlds.simulation import replay
+from bothworlds.statefile import pack
 from bothworlds.testing.promise import require
 
 FAR_OUT = 5.0  # standard errors: one correct policy in two million is accused
@@ -76,6 +80,10 @@ def _horizons(case: PolicyCase) -> list[int | None]:
         case.policy.resolve(case.n_arms, None)
     except InvalidArgumentError:
         return [case.horizon]
+    except TypeError as error:
+        message = f"horizon may be None, where parameters says {in_words(error)}"
+        fix = "do without it, or raise an InvalidArgumentError that names it"
+        raise AssertionError(f"{case.policy!r}: {message}; {fix}") from error
     return [case.horizon, None]
 
 
@@ -108,10 +116,38 @@ def policy_is_a_value(case: PolicyCase) -> None:
     require(again == policy, policy, f"JSON must give back an equal policy, got {again!r}")
 
 
+def policy_acts_on_what_it_learns(case: PolicyCase) -> None:
+    """``act`` gives the number of an arm; where ``learn`` changes the state, the distribution moves."""
+    policy, n = case.policy, case.n_arms
+    params = policy.resolve(n, case.horizon)
+    state, random = init(params), np.random.default_rng(10)
+    fresh, first, p = copy.deepcopy(state), np.empty(n), np.empty(n)
+    read_distribution(params, state, first)
+    moved = n == 1
+    for t in range(1, 101):
+        uniforms = random.random(policy.draws)
+        before_draw(params, state, 0, uniforms[:0])
+        arm = act(params, state, uniforms)
+        is_arm = isinstance(arm, (int, np.integer)) and 0 <= arm < n
+        require(
+            is_arm, policy, f"act must return an arm, a whole number in 0..{n - 1}, got {arm!r} in round {t}"
+        )
+        _, shown, _, weight, memo = pull_once(params, state, uniforms, 0)
+        update_once(params, state, shown, float(_losses(random, n, False)[shown]), weight, memo)
+        read_distribution(params, state, p)
+        moved = moved or not np.array_equal(p, first)
+    if type(params) not in step.implementations:
+        idle = moved or pack(state) == pack(fresh)
+        message = "learn changes the state, but in 100 rounds the distribution never moved"
+        require(idle, policy, f"{message}: register step, which computes it from the state")
+
+
 def policy_plays_a_distribution(case: PolicyCase) -> None:
     """Probabilities are not negative and sum to one in every round."""
     for horizon in _horizons(case):
         _, _, p = _play(Bandit(case.n_arms, case.policy, horizon=horizon, seed=3), 200)
+        fix = "compute it numerically, as Thompson does, or write a PythonPolicy, which needs none"
+        require(not np.isnan(p).any(), case.policy, f"distribution must be known, got NaN: {fix}")
         require((p >= 0.0).all(), case.policy, f"probabilities must not be negative, got {p.min()}")
         worst = float(np.abs(p.sum(axis=1) - 1.0).max())
         require(worst <= 1e-12, case.policy, f"probabilities must sum to 1, off by {worst:.3g}")
@@ -191,7 +227,8 @@ def policy_replays_what_it_played(case: PolicyCase) -> None:
 def policy_learns_only_from_feedback(case: PolicyCase) -> None:
     """The same seed gives the same run, and pulls without feedback do not move the policy."""
     runs = [_play(Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=9), 60) for _ in range(2)]
-    require(runs[0][:2] == runs[1][:2], case.policy, "the same seed must give the same run")
+    fix = "kernels may use nothing random but their uniforms, and bothworlds.rng.expand where these are few"
+    require(runs[0][:2] == runs[1][:2], case.policy, f"the same seed must give the same run: {fix}")
     if type(case.policy.resolve(case.n_arms, case.horizon)) in before_draw.implementations:
         return
     bandit = Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=9)
@@ -322,6 +359,10 @@ def policy_plays_arms_that_change(case: PolicyCase) -> None:
     """Arms that sleep, arrive and retire: drawn as told, saved in the middle; or it says why not."""
     if case.policy.fixed_arms is not None:
         return
+    params = case.policy.resolve(case.n_arms, case.horizon)
+    told = type(params) in learn_absent.implementations or not weighs(params)
+    message = "fixed_arms is None and learn divides by the weight, so absent arms must learn something too"
+    require(told, case.policy, f"{message}: register learn_absent (docs/arms.md)")
     bandit = Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=3)
     twin = None
     for t in range(60):
@@ -353,6 +394,7 @@ def policy_plays_arms_that_change(case: PolicyCase) -> None:
 
 POLICY_CHECKS: tuple[Callable[[PolicyCase], None], ...] = (
     policy_is_a_value,
+    policy_acts_on_what_it_learns,
     policy_plays_a_distribution,
     policy_has_honest_weights,
     policy_draws_from_its_distribution,

@@ -41,12 +41,33 @@ def regularizer_is_a_value(regularizer: Regularizer) -> None:
         require(hash(again) == hash(regularizer), regularizer, "a copy must have the same hash")
 
 
+def _slope(regularizer: Regularizer, depth: float) -> tuple[float, float, float]:
+    """h and its derivatives, which must be finite: at depth 0 too, where p = 1."""
+    try:
+        found: tuple[float, ...] = tuple(map(float, slope(regularizer.parameters(), depth)))
+    except ArithmeticError as error:
+        found, said = (math.nan,) * 3, f"{type(error).__name__}: {error}"
+    else:
+        said = str(found)
+    where = f"at depth {depth:g}, where p = {math.exp(-depth):.3g},"
+    message = f"slope must be finite {where} got {said}: arms get there, so ψ must have a slope at p = 1"
+    require(len(found) == 3 and all(map(math.isfinite, found)), regularizer, message)
+    height, first, second = found
+    return height, first, second
+
+
 def regularizer_has_a_rising_slope(regularizer: Regularizer) -> None:
-    """h increases in the depth v, and its derivatives are derivatives."""
+    """h is finite, increasing and convex in the depth v ≥ 0, and its derivatives are derivatives.
+
+    One that is infinite at p = 1 says ``below_one`` and is held to ``respond`` and ``against`` alone.
+    """
     params = regularizer.parameters()
-    for depth in DEPTHS:
-        height, first, second = slope(params, depth)
+    for depth in DEPTHS[2:] if regularizer.below_one else DEPTHS:
+        height, first, second = _slope(regularizer, depth)
         require(first > 0.0, regularizer, f"h must increase, but h'({depth}) = {first}")
+        convex = second >= 0.0 or regularizer.below_one
+        message = f"h must be convex in the depth, but h''({depth}) = {second}"
+        require(convex, regularizer, f"{message}: the solver's bracket stands on it; add a barrier to ψ")
         d = 1e-4
         up, down = slope(params, depth + d), slope(params, max(0.0, depth - d))
         width = depth + d - max(0.0, depth - d)
@@ -59,6 +80,8 @@ def regularizer_has_a_rising_slope(regularizer: Regularizer) -> None:
 def regularizer_reaches(regularizer: Regularizer) -> None:
     """``reach`` gives a depth at which h is at least the height."""
     params = regularizer.parameters()
+    if regularizer.below_one:
+        return  # those have a ``respond`` of their own
     lowest = slope(params, 0.0)[0]
     for depth in DEPTHS:
         height = max(lowest, slope(params, depth)[0])

@@ -35,7 +35,7 @@ def test_the_last_decade():
 
 @pytest.mark.parametrize("offset", [0.0, 300.0])
 @pytest.mark.parametrize(("law", "scale"), [("bounded", 2000.0), ("log T", 8.0), ("√T", 1.0), ("T", 0.05)])
-def test_a_law_is_recognised_whatever_came_before(law, scale, offset):
+def test_a_law_is_recognized_whatever_came_before(law, scale, offset):
     """By its shape over the last decade; an offset, which hides it from the exponent, does not matter."""
     found = [
         statistics.fit_growth(ROUNDS[LATE], sample(law, scale, 32, seed, offset=offset)).law

@@ -16,6 +16,7 @@ from bothworlds.policies.ftrl.predictions import OptimisticParameters, Predictio
 from bothworlds.policies.ftrl.rates import PaperRates, Rates, same_for_all
 from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.regularizers import Constants, Regularizer
+from bothworlds.simplex.regularizers.base import require_regularizer
 from bothworlds.simplex.steps import choose_step
 
 PRESETS = ("paper", "printed", "light")
@@ -108,8 +109,8 @@ class FTRL(Policy, name="ftrl"):
     predictions: Predictions | None = None
 
     def __post_init__(self) -> None:
+        require_regularizer(self.regularizer)
         for name, kind, examples in (
-            ("regularizer", Regularizer, "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"),
             ("rates", Rates | None, "some of bw.rates, such as RootRate(theta), or None"),
             ("estimator", Estimator, "ImportanceWeighted() or CappedBaseline(...)"),
             ("predictions", Predictions | None, "SteadyPredictions(), MeanPredictions() or None"),
@@ -135,7 +136,10 @@ class FTRL(Policy, name="ftrl"):
                 None,
                 "given, or all of log_barrier, theta and alpha, or rates",
                 got=f"None without {', '.join(missing)}",
-                fix="constants='light' takes log_barrier=1 with the paper's rates: low regret in practice, "
+                fix="give log_barrier, theta and alpha as numbers, or rates: no theorem of the paper covers "
+                f"{self.regularizer!r}"
+                if type(self.regularizer).constants is Regularizer.constants
+                else "constants='light' takes log_barrier=1 with the paper's rates: low regret in practice, "
                 "no theorem. constants='paper' takes the theorems' values: guaranteed, but close to uniform "
                 "play until T is huge. constants='printed' takes the paper's values without the corrections "
                 "its lemmas need.",

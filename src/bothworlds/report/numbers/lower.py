@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from bothworlds import environments
-from bothworlds.environments.stationary import Stationary
 from bothworlds.errors import BothworldsError
 from bothworlds.theory import lower_bound
 
@@ -25,7 +24,8 @@ def _built(settings: dict[str, Any]) -> Any:
 
 def known_means(world: Any) -> list[float] | None:
     """Mean losses, where they stay the same."""
-    return world.mean_losses().tolist() if isinstance(world, Stationary) else None
+    means = None if world is None else world.mean_losses()
+    return None if means is None else means.tolist()
 
 
 def asymptotic_bounds(manifest: dict[str, Any]) -> dict[int, float]:
@@ -33,7 +33,7 @@ def asymptotic_bounds(manifest: dict[str, Any]) -> dict[int, float]:
     constants = {
         number: lower_bound(world, horizon=1).constant
         for number, world in enumerate(built_worlds(manifest))
-        if isinstance(world, Stationary)
+        if known_means(world) is not None
     }
     return {
         cell["cell"]: constants[cell["environment"]] * math.log(cell["horizon"])

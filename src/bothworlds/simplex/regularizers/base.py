@@ -22,7 +22,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from bothworlds._jit import generic, kernel
+from bothworlds._jit import generic, require_kernels
+from bothworlds._jit import kernel as kernel  # noqa: PLC0414 - for what kernels of others call
 from bothworlds._simd import lane, pack
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
@@ -74,8 +75,25 @@ def slope(regularizer: Any, depth: float) -> tuple[float, float, float]:
 
 @generic
 def reach(regularizer: Any, height: float) -> float:
-    """A depth v ≥ 0 at which h(v) ≥ ``height``, for ``height`` ≥ h(0): as tight as is cheap."""
+    """A depth v ≥ 0 at which h(v) ≥ ``height``, for ``height`` ≥ h(0): as tight as is cheap.
+
+    Those that stay out of hybrids and register ``respond`` can do without.
+    """
     raise NotImplementedError("a regularizer must register its reach")
+
+
+def require_regularizer(regularizer: Any) -> Any:
+    """The parameters of a regularizer whose kernels are all there; else an error that says more."""
+    if not isinstance(regularizer, Regularizer):
+        named = Regularizer.registry.get(regularizer) if isinstance(regularizer, str) else regularizer
+        is_kind = isinstance(named, type) and issubclass(named, Regularizer)
+        fix = f"write {named.__name__}()" if named is not None and is_kind else ""
+        allowed = "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
+        raise InvalidArgumentError("regularizer", regularizer, allowed, fix=fix)
+    params = regularizer.parameters()
+    answers = type(params) in respond.implementations
+    require_kernels(regularizer, params, {slope: ""} if answers else {slope: "", reach: ""})
+    return params
 
 
 @kernel
