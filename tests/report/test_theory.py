@@ -98,7 +98,9 @@ def test_where_the_regret_went(study):
     assert "Where did the regret go?" in page(study, sections=[section])
     drawn = [chart.to_dict() for _, chart in section.charts]
     assert len(drawn) == 2  # single views fit their place: a row of panels would shrink on a phone
-    assert all("facet" not in spec["encoding"] and "width" not in spec for spec in drawn)
-    domains = [spec["encoding"]["y"]["scale"]["domain"] for spec in drawn]
+    assert all("facet" not in spec and "width" not in spec for spec in drawn)
+    areas = [spec["layer"][0]["encoding"] for spec in drawn]
+    assert all("facet" not in encoding for encoding in areas)
+    domains = [encoding["y"]["scale"]["domain"] for encoding in areas]
     assert domains[0] == domains[1]  # policies of a world are compared on one scale
     assert domains[0][1] >= max(row["regret"] for _, chart in section.charts for row in chart.data.values)
