@@ -9,6 +9,7 @@ import pytest
 import bothworlds as bw
 from bothworlds import errors
 from bothworlds.errors import InvalidArgumentError, Mistake, PartError, SpecError, UnknownNameError
+from bothworlds.service import problems
 
 CLASSES = [cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, Exception)]
 
@@ -18,6 +19,12 @@ def test_one_tree_drawn_in_the_docstring(cls):
     assert cls.__name__.endswith("Error")
     assert issubclass(cls, errors.BothworldsError)
     assert f" {cls.__name__}" in errors.__doc__
+
+
+@pytest.mark.parametrize("cls", [problems.ServiceError, *problems.kinds().values()], ids=lambda c: c.__name__)
+def test_the_branch_of_the_service_is_drawn_likewise(cls):
+    assert cls.__name__.endswith("Error")
+    assert f" {cls.__name__}" in problems.__doc__
 
 
 def test_the_message_is_made_of_the_data():

@@ -19,7 +19,12 @@
     │   └── StoreInUseError                  another run is writing to it: says which
     ├── WorkerError (RuntimeError)           workers that do not answer, that differ, or that die on a chunk
     ├── KernelError (TypeError)              a kernel that is missing or cannot be used: which, and the fix
-    └── SolverError (ArithmeticError)        a step that did not converge; never hidden, never repaired
+    ├── SolverError (ArithmeticError)        a step that did not converge; never hidden, never repaired
+    ├── ServiceError                         a request to the decision service, one class for each kind that
+    │                                        HTTP knows: their tree is in service/problems.py
+    ├── RefusedError                         what a client raises: the service has refused a request
+    ├── UnreachableError (OSError)           it could not be reached in time
+    └── SpoolError (OSError)                 a spool that cannot be read or written, or is full
 
 Errors carry their data as attributes and can be pickled: workers send them to other processes.
 """
@@ -27,7 +32,7 @@ Errors carry their data as attributes and can be pickled: workers send them to o
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bothworlds._words import did_you_mean, short
@@ -229,3 +234,50 @@ class SolverError(BothworldsError, ArithmeticError):
 def in_words(error: Exception) -> str:
     """What an error says; one that is not ours is named too."""
     return str(error) if isinstance(error, BothworldsError) else f"{type(error).__name__}: {error}"
+
+
+class RefusedError(BothworldsError):
+    """The service has refused a request: a key that is not good, an experiment that there is not, …
+
+    Parameters
+    ----------
+    status:
+        The status code of HTTP.
+    problem:
+        Names the kind, for programs: ``"unknown-experiment"``, say. Empty if another server has answered.
+    detail:
+        What is wrong, for people.
+    fields:
+        All that was answered (RFC 9457).
+    """
+
+    index: int | None = None
+    """Which of many it was, the first; None for one alone."""
+    results: Sequence[Any] = ()
+    """Of many: what became of each; those that were refused are errors like this one."""
+
+    def __init__(
+        self, status: int, problem: str, detail: str, *, fields: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(status, problem, detail)
+        self.status = status
+        self.problem = problem
+        self.detail = detail
+        self.fields = dict(fields or {})
+
+    def __str__(self) -> str:
+        which = "" if self.index is None else f"number {self.index}: "
+        return f"{which}{self.detail} ({f'{self.status} {self.problem}'.rstrip()})"
+
+
+class UnreachableError(BothworldsError, OSError):
+    """The service could not be reached in time, or could not do its part."""
+
+    def __init__(self, detail: str, *, in_doubt: bool = False) -> None:
+        super().__init__(detail)
+        self.in_doubt = in_doubt
+        """May it have done what was asked nevertheless?"""
+
+
+class SpoolError(BothworldsError, OSError):
+    """A spool cannot be read or written, or it is full."""

@@ -19,22 +19,22 @@ def test_altered_settings_reach_other_processes_and_survive(store_url):
     version = one.ask(Alter("e", 0, {"wait": 60.0, "archived": False}))
     assert version == 2
     assert other.decide("e").deadline is not None
-    with pytest.raises(problems.PreconditionFailed) as refused:
+    with pytest.raises(problems.PreconditionFailedError) as refused:
         other.ask(Alter("e", 0, {"wait": 5.0}))
     assert refused.value.fields == {"version": version}
-    with pytest.raises(problems.InvalidRequest):
+    with pytest.raises(problems.InvalidRequestError):
         other.ask(Alter("e", version, {"arms": ["c"]}))
-    with pytest.raises(problems.InvalidRequest):
+    with pytest.raises(problems.InvalidRequestError):
         other.ask(Alter("e", version, {"wait": None, "missing": 0.5}))
     one.ask(Alter("e", version, {"archived": True}))
-    with pytest.raises(problems.ExperimentArchived):
+    with pytest.raises(problems.ExperimentArchivedError):
         other.decide("e")
     assert other.experiments()["e"].wait == 60.0
     one.close()
     other.close()
     again = Hub(open_store(store_url))
     assert again.experiments()["e"].wait == 60.0
-    with pytest.raises(problems.ExperimentArchived):
+    with pytest.raises(problems.ExperimentArchivedError):
         again.decide("e")
     again.close()
     store = open_store(store_url)

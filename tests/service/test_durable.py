@@ -46,7 +46,7 @@ def test_many_in_one_commit(fast_folder):
         assert len({pull.id for pull in pulls}) == 20
         assert all(each.learned for each in bandit.update(pulls[:10], rewards=[1.0] * 10))
         assert all(each.learned for each in bandit.update(pulls[10:], losses=[1.0] * 10))
-        with pytest.raises(problems.OutcomeExists):
+        with pytest.raises(problems.OutcomeExistsError):
             bandit.update(pulls, rewards=[0.5] * 20)
         for match, call in [
             ("of length 20", lambda: bandit.update(pulls, rewards=[1.0])),
@@ -78,7 +78,7 @@ def test_arms_and_segments(fast_folder):
 def test_other_settings_are_refused_and_leave_the_file_free(fast_folder):
     with bw.open(fast_folder / "a.db", "x", arms=2):
         pass
-    with pytest.raises(problems.ExperimentExists, match="other settings: arms"):
+    with pytest.raises(problems.ExperimentExistsError, match="other settings: arms"):
         bw.open(fast_folder / "a.db", "x", arms=3)
     with pytest.raises(InvalidArgumentError):
         bw.open(fast_folder / "b.db", "x", arms=2, wait=0)
@@ -130,7 +130,7 @@ def test_a_forked_child_must_open_it_again(fast_folder):
         if child == 0:
             try:
                 bandit.pull()
-            except problems.Closed:
+            except problems.ClosedError:
                 os._exit(7)
             os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

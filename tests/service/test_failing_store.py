@@ -39,7 +39,7 @@ class Failing:
         return True
 
     def _fail(self):
-        raise problems.StorageUnavailable("as a test has it")
+        raise problems.StorageUnavailableError("as a test has it")
 
     def __getattr__(self, name):
         method = getattr(self.store, name)
@@ -104,7 +104,7 @@ class Promises(RuleBasedStateMachine):
         """The answer, or None if the store failed."""
         try:
             return function(*args, **options)
-        except problems.StorageUnavailable:
+        except problems.StorageUnavailableError:
             return None
         finally:
             self.hubs[which].failing.countdown = None
@@ -135,10 +135,10 @@ class Promises(RuleBasedStateMachine):
         self.asked.add((text, reward))
         try:
             answer = self.attempt(which, self.hubs[which].report, text, reward=reward)
-        except problems.UnknownDecision:
+        except problems.UnknownDecisionError:
             assert text not in self.decisions
             return
-        except problems.OutcomeExists as problem:
+        except problems.OutcomeExistsError as problem:
             stored = problem.fields["reward"]
             assert stored != reward
             assert stored is None or (text, stored) in self.asked
@@ -151,9 +151,9 @@ class Promises(RuleBasedStateMachine):
         text = decision[0]
         try:
             answer = self.attempt(which, self.hubs[which].withdraw, text)
-        except problems.UnknownDecision:
+        except problems.UnknownDecisionError:
             assert text not in self.decisions
-        except problems.OutcomeExists as problem:
+        except problems.OutcomeExistsError as problem:
             stored = problem.fields["reward"]
             assert stored == MISSING or (text, stored) in self.asked
         else:
@@ -164,7 +164,7 @@ class Promises(RuleBasedStateMachine):
         which=st.integers(0, 1), what=st.sampled_from(["disable", "enable", "restart"]), arm=st.integers(0, 2)
     )
     def change(self, which, what, arm):
-        with contextlib.suppress(problems.InvalidRequest):
+        with contextlib.suppress(problems.InvalidRequestError):
             self.attempt(which, self.hubs[which].change, "now", what, arm)
 
     @rule(which=st.integers(0, 1), seconds=st.sampled_from([10.0, 50.0]))

@@ -44,7 +44,7 @@ def test_a_full_disk_refuses_whole_batches_and_goes_on_by_itself(fast_folder):
     acknowledged, refused = {kept.id}, 0
     while refused < 3:
         answers = hub.submit([Decide("full", context=b"x" * 500)] * 4).result()
-        full = [isinstance(answer, problems.StorageFull) for answer in answers]
+        full = [isinstance(answer, problems.StorageFullError) for answer in answers]
         assert all(full) or not any(full)
         refused += all(full)
         acknowledged |= {answer.id for answer in answers if not all(full)}
@@ -64,7 +64,7 @@ def test_a_database_that_becomes_read_only(fast_folder):
     hub.create("one", settings_of(2, "tsallis-inf"))
     db = hub._replica.store._db
     hub.ask(Read(lambda: db.execute("PRAGMA query_only = ON").fetchall()))
-    with pytest.raises(problems.StorageUnavailable, match="SQLITE_READONLY"):
+    with pytest.raises(problems.StorageUnavailableError, match="SQLITE_READONLY"):
         hub.decide("one")
     hub.ask(Read(lambda: db.execute("PRAGMA query_only = OFF").fetchall()))
     assert hub.report(hub.decide("one").id, reward=1.0).learned
@@ -74,13 +74,13 @@ def test_a_database_that_becomes_read_only(fast_folder):
 def test_files_that_cannot_be_opened(fast_folder):
     folder = fast_folder / "missing"
     with pytest.raises(
-        problems.StorageUnavailable, match=rf"no folder {folder}; make it \(mkdir -p '{folder}'"
+        problems.StorageUnavailableError, match=rf"no folder {folder}; make it \(mkdir -p '{folder}'"
     ):
         bw.open(folder / "a.db", "one", arms=2)
-    with pytest.raises(problems.StorageUnavailable, match="it is a folder; give the path of a file"):
+    with pytest.raises(problems.StorageUnavailableError, match="it is a folder; give the path of a file"):
         SQLiteStore(fast_folder)
     (fast_folder / "text.db").write_text("this is no database, and long enough to be none " * 30)
-    with pytest.raises(problems.StorageFailed, match="not a database"):
+    with pytest.raises(problems.StorageFailedError, match="not a database"):
         SQLiteStore(fast_folder / "text.db")
 
 
@@ -90,7 +90,7 @@ def test_another_process_that_holds_the_file_is_waited_for(fast_folder, monkeypa
     with bw.open(path, "one", arms=2) as bandit:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(problems.StorageUnavailable, match="locked"):
+        with pytest.raises(problems.StorageUnavailableError, match="locked"):
             bandit.pull()
         other.execute("ROLLBACK")
         other.close()
@@ -111,13 +111,13 @@ for i in range(40):
         pull = bandit.pull()
         bandit.update(pull, reward=1.0)
         acknowledged.append(pull.id)
-    except problems.StorageProblem as error:
+    except problems.StorageError as error:
         problem = error
 Path(os.environ["FSYNC_FAILS"]).unlink()  # the disk is well again, and must not be believed
 try:
     bandit.pull()
     again = True
-except problems.StorageFailed:
+except problems.StorageFailedError:
     again = False
 print(json.dumps({"acknowledged": acknowledged, "slug": problem.slug, "again": again}))
 os._exit(0)

@@ -76,7 +76,7 @@ def test_the_same_id_gets_the_same_decision(opened):
     assert hub.decide(name, id=first.id).arm == first.arm  # closed, too
     button(hub, "other")
     for experiment, options in [("other", {}), (name, {"segment": "nl"}), (name, {"unit": "bob"})]:
-        with pytest.raises(problems.IdReused, match=first.id):
+        with pytest.raises(problems.IdReusedError, match=first.id):
             hub.decide(experiment, id=first.id, **options)
 
 
@@ -100,7 +100,7 @@ def test_many_at_once_and_one_bad_request_fails_itself_alone(opened):
         [Report(same, reward=1.0), Report(same, reward=1.0), Report(same, reward=0.0)]
     ).result()
     assert [getattr(each, "repeated", each) for each in reports[:2]] == [False, True]
-    assert isinstance(reports[2], problems.OutcomeExists)
+    assert isinstance(reports[2], problems.OutcomeExistsError)
     assert hub.position == 1
 
 
@@ -126,7 +126,7 @@ def test_what_is_refused_changes_nothing(opened):
     unknown = ids.text_of(ids.new())
     for error, call in [
         (UnknownPullError, lambda: hub.report(unknown, reward=1.0)),
-        (problems.UnknownDecision, lambda: hub.withdraw(unknown)),
+        (problems.UnknownDecisionError, lambda: hub.withdraw(unknown)),
         (InvalidArgumentError, lambda: hub.report(decision.id, reward=2.0)),
         (InvalidArgumentError, lambda: hub.report(decision.id, reward=float("nan"))),
         (InvalidArgumentError, lambda: hub.report(decision.id)),
@@ -138,7 +138,7 @@ def test_what_is_refused_changes_nothing(opened):
         (InvalidArgumentError, lambda: hub.decide(name, among=["red"])),
         (InvalidArgumentError, lambda: hub.change(name, "disable", "red")),
         (InvalidArgumentError, lambda: hub.change(name, "add", "blue")),
-        (problems.UnknownExperiment, lambda: hub.change("nobody", "restart")),
+        (problems.UnknownExperimentError, lambda: hub.change("nobody", "restart")),
     ]:
         with pytest.raises(error):
             call()
@@ -147,7 +147,7 @@ def test_what_is_refused_changes_nothing(opened):
     hub.report(decision.id, reward=1.0)
     with pytest.raises(RepeatedPullError, match="the reward 1 is stored"):
         hub.report(decision.id, reward=0.5)
-    with pytest.raises(problems.OutcomeExists):
+    with pytest.raises(problems.OutcomeExistsError):
         hub.withdraw(decision.id)
     assert hub.position == 1
 
@@ -159,7 +159,7 @@ def test_settings_are_kept_and_compared(opened):
     assert not opened().create("x", settings)
     assert opened().experiments()["x"] == settings
     assert settings.learn_at == "deadline"
-    with pytest.raises(problems.ExperimentExists, match="other settings: arms, wait"):
+    with pytest.raises(problems.ExperimentExistsError, match="other settings: arms, wait"):
         hub.create("x", settings_of(3, wait=61.0, missing=0.0))
     for options, match in [
         ({"missing": 0.0}, "missing must be given with a wait"),
@@ -178,7 +178,7 @@ def test_withdrawn_decisions_are_not_learned(opened):
     decision, before = hub.decide(name), hub.learner(name).dump()
     assert hub.withdraw(decision.id).reason == "withdrawn"
     assert hub.withdraw(decision.id).repeated
-    with pytest.raises(problems.OutcomeExists, match="closed without one"):
+    with pytest.raises(problems.OutcomeExistsError, match="closed without one"):
         hub.report(decision.id, reward=1.0)
     assert hub.learner(name).dump() == before
 
@@ -195,7 +195,7 @@ def test_deadline_with_a_default_learned_in_the_order_of_decision(opened):
     waiting = hub.report(decisions[2].id, reward=1.0)
     assert (waiting.learned, waiting.reason) == (False, "waiting")
     assert hub.report(decisions[2].id, reward=1.0).repeated
-    with pytest.raises(problems.OutcomeExists):
+    with pytest.raises(problems.OutcomeExistsError):
         hub.report(decisions[2].id, reward=0.5)
     assert hub.sweep() == 0
     clock.now += 8.5  # the first three
@@ -203,7 +203,7 @@ def test_deadline_with_a_default_learned_in_the_order_of_decision(opened):
     late = hub.report(decisions[0].id, reward=1.0)
     assert (late.learned, late.reason, late.position) == (False, "late", 1)
     assert hub.report(decisions[0].id, reward=1.0).repeated
-    with pytest.raises(problems.OutcomeExists):
+    with pytest.raises(problems.OutcomeExistsError):
         hub.report(decisions[0].id, reward=0.0)
     entries = hub.ask(Read(lambda: hub._replica.store.entries(hub._replica.id, 0, 10)))
     assert [(each.kind, each.kept) for each in entries] == [
@@ -354,7 +354,7 @@ def test_a_change_that_others_made_impossible_is_refused_at_its_place(opened):
     )  # between what other has read and what it writes
     first, second = other.submit([faster, Change(name, "disable", "green")]).result()
     assert first.disabled == ("blue",)
-    assert isinstance(second, problems.InvalidRequest)
+    assert isinstance(second, problems.InvalidRequestError)
     assert "possible when it was its turn" in str(second)
     assert hub.learner(name).disabled == other.learner(name).disabled == ("blue",)
     assert hub.decide(name).seen == 2
@@ -432,7 +432,7 @@ def test_overload_is_refused_before_any_work(opened):
     while hub._waiting:
         pause.wait(0.01)
     waiting = hub.submit([Decide(name)] * 3)
-    with pytest.raises(problems.Overloaded, match="3 requests wait") as refused:
+    with pytest.raises(problems.OverloadedError, match="3 requests wait") as refused:
         hub.decide(name)
     assert (refused.value.status, refused.value.retry_after) == (503, 1.0)
     pause.set()
@@ -446,7 +446,7 @@ def test_after_closing(opened):
     name = button(hub)
     hub.close()
     hub.close()
-    with pytest.raises(problems.Closed):
+    with pytest.raises(problems.ClosedError):
         hub.decide(name)
 
 

@@ -89,7 +89,7 @@ def test_a_link_opens_nothing_without_a_good_key(change, why):
     door = auth.Doorkeeper(rate=10.0, secret=b"s" * 32)
     link = door.link("k")
     door.know([key._replace(**change)])
-    with pytest.raises(problems.Unauthorized, match=why):
+    with pytest.raises(problems.UnauthorizedError, match=why):
         door.session(link)
     door.know([key])
     assert door.session(link)  # it was not used up
@@ -152,7 +152,7 @@ def test_two_who_revoke_at_once_leave_an_admin(store_url):
     def revoke(identity):
         try:
             kept.revoke(identity, "default", keep_an_admin=True)
-        except problems.LastAdminKey:
+        except problems.LastAdminKeyError:
             return identity
         return None
 

@@ -39,12 +39,15 @@ PATHS = {
     "postgresql:host": (InvalidArgumentError, "write postgresql://HOST/DATABASE"),
     "mysql://user:hunter2@host/db": (InvalidArgumentError, "or the path of a file, got 'mysql://…'"),
     "http://127.0.0.1:8787": (InvalidArgumentError, "bothworlds.client asks a service that runs"),
-    "missing/prices.db": (problems.StorageUnavailable, "mkdir -p"),
-    "text/prices.db": (problems.StorageUnavailable, "text is a file, and no folder; give another path"),
-    "folder": (problems.StorageUnavailable, "it is a folder; give the path of a file"),
-    "text": (problems.StorageFailed, "it is another kind of file; give the path of another one"),
+    "missing/prices.db": (problems.StorageUnavailableError, "mkdir -p"),
+    "text/prices.db": (problems.StorageUnavailableError, "text is a file, and no folder; give another path"),
+    "folder": (problems.StorageUnavailableError, "it is a folder; give the path of a file"),
+    "text": (problems.StorageFailedError, "it is another kind of file; give the path of another one"),
     "other.db": (StateError, "it holds shopping; give the path of another file"),
-    "postgresql://bw:hunter2@127.0.0.1:1/db": (problems.StorageUnavailable, "start the server, or correct"),
+    "postgresql://bw:hunter2@127.0.0.1:1/db": (
+        problems.StorageUnavailableError,
+        "start the server, or correct",
+    ),
     "postgresql://bw:hunter2@127.0.0.1:1/db?no=1": (InvalidArgumentError, "as libpq has it"),
 }
 
@@ -165,7 +168,7 @@ def test_commands_say_what_to_do(here, url):
 def test_a_store_that_is_closed_says_so(here, url):
     store = open_store(url)
     store.close()
-    with pytest.raises(problems.Closed, match="is closed"):
+    with pytest.raises(problems.ClosedError, match="is closed"):
         store.project("default")
     registry = Registry(url)
     registry.close()

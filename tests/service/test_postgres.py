@@ -54,9 +54,9 @@ def test_a_connection_that_ends_in_a_transaction_leaves_nothing_behind(hub, post
     writing.__enter__()
     store.insert_decisions(1, [decision(1)])
     ask(postgres_url, TERMINATE)
-    with pytest.raises(problems.StorageUnavailable):
+    with pytest.raises(problems.StorageUnavailableError):
         store.insert_decisions(1, [decision(2)])  # and not on another connection, out of the transaction
-    with pytest.raises(problems.StorageUnavailable):
+    with pytest.raises(problems.StorageUnavailableError):
         writing.__exit__(None, None, None)
     assert not store.decisions(1, [decision(1).id, decision(2).id])
     with store.write(1, log=True) as head:
@@ -72,7 +72,7 @@ def test_a_process_that_stands_still_in_a_transaction_loses_it(hub, postgres_url
     writing.__enter__()
     store.insert_decisions(1, [decision(1)])
     assert hub.report(made.id, reward=1.0).position == 1  # waits until the other is thrown out
-    with pytest.raises(problems.StorageUnavailable):
+    with pytest.raises(problems.StorageUnavailableError):
         writing.__exit__(None, None, None)
     assert not store.decisions(1, [decision(1).id])
     store.close()
@@ -84,7 +84,7 @@ def test_those_who_wait_too_long_are_told(hub, postgres_url, monkeypatch):
     holding, waiting = open_store(postgres_url), open_store(postgres_url)
     with (
         holding.write(1, log=True),
-        pytest.raises(problems.StorageUnavailable, match="lock timeout"),
+        pytest.raises(problems.StorageUnavailableError, match="lock timeout"),
         waiting.write(1, log=True),
     ):
         pass
@@ -101,7 +101,7 @@ def test_a_full_disk(hub, postgres_url):
     ask(postgres_url, f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ {full} $$")
     ask(postgres_url, "CREATE TRIGGER full_disk BEFORE INSERT ON entry EXECUTE FUNCTION full_disk()")
     before = hub.learner("x").dump()
-    with pytest.raises(problems.StorageFull, match="no space left"):
+    with pytest.raises(problems.StorageFullError, match="no space left"):
         hub.report(made.id, reward=1.0)
     assert hub.learner("x").dump() == before
     ask(postgres_url, "DROP TRIGGER full_disk ON entry")
@@ -178,7 +178,7 @@ def test_schemas_that_are_not_ours_or_not_of_today(postgres_url, tmp_path, monke
 
 def test_passwords_are_not_told(postgres_url):
     for url in ("postgresql://ann:s3cret@/x?host=/nowhere", "postgres://ann:s3cret@localhost:1/x"):
-        with pytest.raises(problems.StorageUnavailable) as told:
+        with pytest.raises(problems.StorageUnavailableError) as told:
             open_store(url)
         assert "s3cret" not in str(told.value)
     with pytest.raises(InvalidArgumentError, match="as libpq has it") as told:

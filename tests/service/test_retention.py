@@ -109,7 +109,7 @@ def test_what_is_left_is_as_it_was(played):
     store._all("UPDATE base SET sha256 = state")
     with (
         pytest.warns(RuntimeWarning, match="is damaged; it is made again"),
-        pytest.raises(problems.StorageFailed, match="with which the log begins, is damaged"),
+        pytest.raises(problems.StorageFailedError, match="with which the log begins, is damaged"),
     ):
         states_of(url)
     assert not verify(store).ok
@@ -127,13 +127,13 @@ def test_those_who_serve_go_on_and_old_ids_are_gone(played):
     retain(store, before=FIRST + 5 * DAY)
     old = [one for one in made if one.made < FIRST + 5 * DAY]
     for one in (old[6], old[7]):
-        with pytest.raises(problems.DecisionGone, match="older than what is kept"):
+        with pytest.raises(problems.DecisionGoneError, match="older than what is kept"):
             hub.report(one.id, reward=0.5)
-        with pytest.raises(problems.DecisionGone, match="older than what is kept"):
+        with pytest.raises(problems.DecisionGoneError, match="older than what is kept"):
             hub.decide(one.experiment, id=one.id)
-        with pytest.raises(problems.DecisionGone):
+        with pytest.raises(problems.DecisionGoneError):
             hub.withdraw(one.id)
-    with pytest.raises(problems.UnknownDecision):
+    with pytest.raises(problems.UnknownDecisionError):
         hub.report("00000000-0000-4000-8000-000000000000", reward=0.5)  # says nothing of its age
     kept = made[-20]
     assert hub.decide(kept.experiment, id=kept.id, segment=kept.segment).arm == kept.arm
@@ -215,8 +215,10 @@ def test_no_more_open_decisions_than_there_may_be(store_url):
     hub = Hub(open_store(store_url), limits=limits, clock=clock)
     hub.create("one", settings_of(2, "tsallis-inf"))
     made = hub.submit([Decide("one")] * 8).result()
-    assert [isinstance(one, problems.LimitReached) for one in made] == [False] * 5 + [True] * 3
-    with pytest.raises(problems.LimitReached, match="5 decisions of 'default' are open, which is the limit"):
+    assert [isinstance(one, problems.LimitReachedError) for one in made] == [False] * 5 + [True] * 3
+    with pytest.raises(
+        problems.LimitReachedError, match="5 decisions of 'default' are open, which is the limit"
+    ):
         hub.decide("one")
     assert hub.decide("one", id=made[0].id).repeated
     hub.close()
@@ -228,7 +230,7 @@ def test_no_more_open_decisions_than_there_may_be(store_url):
     hub.report(made[0].id, reward=1.0)
     hub.withdraw(made[1].id)
     made = hub.submit([Decide("one")] * 3).result()
-    assert [isinstance(one, problems.LimitReached) for one in made][:2] == [False] * 2
+    assert [isinstance(one, problems.LimitReachedError) for one in made][:2] == [False] * 2
     clock.now += 60.0
     hub._replica._counted._next = 0.0
     hub.ask(Read(lambda: hub.replica.count_open(clock())))

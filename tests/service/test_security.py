@@ -116,11 +116,11 @@ def test_sessions_end_with_their_key_and_by_themselves(monkeypatch):
     cookie = {b"cookie": f"{auth.COOKIE}={door.session(door.link('k'))}".encode()}
     assert door.admit(cookie, "read").key == "k"
     door.know([key._replace(revoked=now)])
-    with pytest.raises(problems.Unauthorized):
+    with pytest.raises(problems.UnauthorizedError):
         door.admit(cookie, "read")
     door.know([key])
     monkeypatch.setattr(time, "time", lambda: now + auth.SESSION_SECONDS + 1.0)
-    with pytest.raises(problems.Unauthorized):
+    with pytest.raises(problems.UnauthorizedError):
         door.admit(cookie, "read")
 
 
@@ -174,7 +174,7 @@ def test_old_exports_go_when_new_ones_come(fast_folder):
     found = [exports.find("p", identity)["state"] for identity in made[-3:]]
     assert found == ["done"] * 3
     for identity in made[:-3]:
-        with pytest.raises(problems.UnknownExport):
+        with pytest.raises(problems.UnknownExportError):
             exports.find("p", identity)
     under_way = exports.begin("q", "e", kept=1)
     exports.begin("q", "e", kept=1)
@@ -263,10 +263,12 @@ def test_what_is_served_is_in_the_table(served):
 @pytest.mark.parametrize(
     "problem",
     [
-        problems.StorageUnavailable("psycopg.OperationalError: password authentication failed for user 'bw'"),
-        problems.StorageFull("/secret/place/log.db: database or disk is full"),
-        problems.StorageFailed("disk I/O error in /secret/place/log.db"),
-        problems.Closed("/secret/place/log.db is closed: SELECT secret FROM project"),
+        problems.StorageUnavailableError(
+            "psycopg.OperationalError: password authentication failed for user 'bw'"
+        ),
+        problems.StorageFullError("/secret/place/log.db: database or disk is full"),
+        problems.StorageFailedError("disk I/O error in /secret/place/log.db"),
+        problems.ClosedError("/secret/place/log.db is closed: SELECT secret FROM project"),
     ],
 )
 def test_what_a_database_says_is_not_told(problem):

@@ -88,9 +88,9 @@ def test_a_gap_in_the_log_stops_the_hub(opened, store_url):
     with store.write(1, log=True):
         store.insert_entries(1, [last._replace(pos=5, decision=ids.new())])
     store.close()
-    with pytest.raises(problems.StorageFailed, match="gap between 3 and 5"):
+    with pytest.raises(problems.StorageFailedError, match="gap between 3 and 5"):
         hub.decide("x")
-    with pytest.raises(problems.StorageFailed, match="start again"):
+    with pytest.raises(problems.StorageFailedError, match="start again"):
         hub.learner("x")
 
 
@@ -101,7 +101,7 @@ def test_a_log_that_has_become_shorter_stops_the_hub_and_nothing_is_added(opened
     decision = hub.decide("x")
     store = open_store(store_url)
     store._all("DELETE FROM entry WHERE pos = 3")
-    with pytest.raises(problems.StorageFailed, match="ends at 2, and 3 had been read"):
+    with pytest.raises(problems.StorageFailedError, match="ends at 2, and 3 had been read"):
         hub.report(decision.id, reward=1.0)
     assert [entry.pos for entry in store.entries(1, 0, 10)] == [1, 2]
     store.close()
@@ -132,5 +132,5 @@ def test_states_that_differ_are_found_and_the_one_that_was_kept_is_taken(opened,
 def test_a_closed_store_says_so(store_url):
     store = open_store(store_url)
     store.close()
-    with pytest.raises(problems.Closed, match="closed"):
+    with pytest.raises(problems.ClosedError, match="closed"):
         store.project("default")

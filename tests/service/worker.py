@@ -57,7 +57,7 @@ def main():
             while True:
                 try:
                     return function(*args, **options)
-                except (problems.StorageUnavailable, problems.Overloaded) as problem:
+                except (problems.StorageUnavailableError, problems.OverloadedError) as problem:
                     note(what="problem", state="no", id=None, problem=str(problem))
                     time.sleep(0.05)
 

@@ -6,8 +6,8 @@
 
 from bothworlds.client.aio import AsyncClient
 from bothworlds.client.answers import Decision, Drained, Outcome
-from bothworlds.client.failures import RefusedError, SpoolError, UnreachableError
 from bothworlds.client.sync import Client
+from bothworlds.errors import RefusedError, SpoolError, UnreachableError
 
 __all__ = [
     "AsyncClient",

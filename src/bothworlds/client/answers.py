@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from bothworlds.client.failures import RefusedError
+from bothworlds.errors import RefusedError
 
 Label: TypeAlias = str | int | float
 

@@ -19,9 +19,8 @@ from uuid import UUID
 
 from bothworlds._uuid7 import uuid7
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
-from bothworlds.client.failures import RefusedError, SpoolError, UnreachableError
 from bothworlds.client.spool import Report, Spool
-from bothworlds.errors import InvalidArgumentError
+from bothworlds.errors import InvalidArgumentError, RefusedError, SpoolError, UnreachableError
 
 logger = logging.getLogger("bothworlds.client")
 

@@ -26,9 +26,8 @@ from openfeature.provider import AbstractProvider, Metadata
 from openfeature.track import TrackingEventDetails
 
 from bothworlds.client.calls import BATCH, number_of
-from bothworlds.client.failures import RefusedError, SpoolError, UnreachableError
 from bothworlds.client.sync import Client
-from bothworlds.errors import InvalidArgumentError
+from bothworlds.errors import InvalidArgumentError, RefusedError, SpoolError, UnreachableError
 
 logger = logging.getLogger("bothworlds.client")
 

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from bothworlds.client.failures import SpoolError
+from bothworlds.errors import SpoolError
 
 PAGE = 4096
 

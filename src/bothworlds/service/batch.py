@@ -63,12 +63,12 @@ class Batch:
         for request in requests:
             try:
                 answers.append(self._plan(request))
-            except problems.StorageProblem:
+            except problems.StorageError:
                 raise
-            except problems.Problem as problem:
+            except problems.ServiceError as problem:
                 answers.append(problem)
             except InvalidArgumentError as error:
-                answers.append(problems.InvalidRequest(error))
+                answers.append(problems.InvalidRequestError(error))
         if self.drawn or self.closings or self.changes:
             self._commit()
         return [answer.settle() if isinstance(answer, Pending) else answer for answer in answers]
@@ -108,7 +108,7 @@ class Batch:
         experiment = replica.named(request.experiment)
         if experiment.archived:
             name = request.experiment
-            raise problems.ExperimentArchived(f"the experiment {name!r} is archived", experiment=name)
+            raise problems.ExperimentArchivedError(f"the experiment {name!r} is archived", experiment=name)
         bandit = replica.segment(experiment, request.segment, self.now)
         unit = None if request.unit is None else ids.of_unit(replica.secret, name_of("unit", request.unit))
         if request.context is not None and len(request.context) > CONTEXT:
@@ -178,7 +178,7 @@ class Batch:
         row = self.replica.open.get(identity) or self.known.get(identity)
         if row is None:
             self.replica.require_kept(identity)
-            raise problems.UnknownDecision(f"no decision has the id {text}", id=text)
+            raise problems.UnknownDecisionError(f"no decision has the id {text}", id=text)
         return row
 
     def _report(self, request: Report) -> Pending:
@@ -274,12 +274,12 @@ class PendingDecision(Pending):
         self.first = identity not in batch.drawn and identity not in replica.open
         self.row = replica.open.get(identity)
 
-    def settle(self) -> Decision | problems.Problem:
+    def settle(self) -> Decision | problems.ServiceError:
         """The decision that is on disk."""
         row = self.batch.stored.get(self.identity) or self.row or self.batch.drawn[self.identity]
         if row.bandit != self.bandit.id or (self.unit and row.unit and row.unit != self.unit):
             text = ids.text_of(self.identity)
-            return problems.IdReused(
+            return problems.IdReusedError(
                 f"the id {text} belongs to a decision of another experiment, segment or unit", id=text
             )
         return self.replica.decision(row, repeated=not self.first or self.identity in self.batch.stored)
@@ -299,7 +299,7 @@ class PendingClosing(Pending):
     ) -> None:
         self.row, self.kind, self.kept, self.key = row, kind, kept, key
         self.replica, self.batch = replica, batch
-        self.answer: Outcome | problems.Problem | None = None
+        self.answer: Outcome | problems.ServiceError | None = None
 
     def entry(self, pos: int) -> EntryRow | None:
         """The entry that closes the decision, unless it is closed, or waits for its deadline."""
@@ -348,7 +348,7 @@ class PendingClosing(Pending):
 
     def _again(
         self, text: str, closing: EntryRow | None, report: ReportRow | None
-    ) -> Outcome | problems.Problem:
+    ) -> Outcome | problems.ServiceError:
         """The same as before, or a contradiction."""
         if closing is None:
             assert report is not None
@@ -363,14 +363,14 @@ class PendingClosing(Pending):
             return self._exists(text, closing.kept)
         return Outcome(text, learned=True, position=closing.pos, repeated=True)
 
-    def _exists(self, text: str, kept: float | None) -> problems.Problem:
+    def _exists(self, text: str, kept: float | None) -> problems.ServiceError:
         stored = None if kept is None else self.replica.bandit_of(self.row).experiment.blank.value_of(kept)
         said = "it was closed without one" if stored is None else f"the reward {stored:g} is stored"
-        return problems.OutcomeExists(
+        return problems.OutcomeExistsError(
             f"the decision {text} has had its outcome: {said}", id=text, reward=stored
         )
 
-    def settle(self) -> Outcome | problems.Problem:
+    def settle(self) -> Outcome | problems.ServiceError:
         """What became of it."""
         if self.answer is not None:
             return self.answer
@@ -399,11 +399,11 @@ class PendingChange(Pending):
         body = json.dumps(self.request.arm)
         return EntryRow(pos, self.request.what, self.experiment.id, None, None, None, None, now, body)
 
-    def settle(self) -> Changed | problems.Problem:
+    def settle(self) -> Changed | problems.ServiceError:
         """The arms of now; a problem if others were faster and it had become impossible."""
         if not any(pos == self.pos for pos, _, _ in self.experiment.changes):
             wanted = "possible when it was its turn"
-            return problems.InvalidRequest(InvalidArgumentError("arm", self.request.arm, wanted))
+            return problems.InvalidRequestError(InvalidArgumentError("arm", self.request.arm, wanted))
         blank = self.experiment.blank
         return Changed(self.experiment.name, blank.arms, blank.disabled, blank.retired, self.pos)
 
@@ -421,12 +421,12 @@ class PendingSettings(Pending):
         body = json.dumps({"after": self.request.version, "settings": self.request.settings})
         return EntryRow(pos, SETTINGS, self.experiment.id, None, None, None, None, now, body)
 
-    def settle(self) -> int | problems.Problem:
+    def settle(self) -> int | problems.ServiceError:
         """The version that it made, or a problem if the experiment had another one than expected."""
         version = self.experiment.version
         if version != self.pos:
             detail = (
                 f"the experiment {self.experiment.name!r} has changed since version {self.request.version}"
             )
-            return problems.PreconditionFailed(detail, version=version)
+            return problems.PreconditionFailedError(detail, version=version)
         return version

@@ -120,7 +120,7 @@ class DurableBandit:
     def _many(self, requests: list[Any]) -> list[Any]:
         answers = self._hub.submit(requests).result()
         for answer in answers:
-            if isinstance(answer, problems.Problem):
+            if isinstance(answer, problems.ServiceError):
                 raise answer
         return answers
 

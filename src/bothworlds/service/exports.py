@@ -123,7 +123,7 @@ def export(
                 rows += len(part)
             tell(rows)
             if max_rows is not None and rows > max_rows:
-                raise problems.LimitReached(f"more than {max_rows} rows: export a shorter time")
+                raise problems.LimitReachedError(f"more than {max_rows} rows: export a shorter time")
     finally:
         if writer is not None:
             writer.close()
@@ -243,7 +243,7 @@ class Exports:
             rows, files = export(registry, number, subject, folder, tell=tell, **options)
             said |= {"state": "done", "rows": rows, "files": files}
         except Exception as error:
-            detail = error.detail if isinstance(error, problems.LimitReached) else type(error).__name__
+            detail = error.detail if isinstance(error, problems.LimitReachedError) else type(error).__name__
             said |= {"state": "failed", "detail": detail}
         self._write(project, identity, **said)
 
@@ -254,7 +254,7 @@ class Exports:
             found: dict[str, Any] = json.loads(path.read_text("utf-8"))
             silent = time.time() - path.stat().st_mtime
         except FileNotFoundError:
-            raise problems.UnknownExport(f"no export has the id {identity}", id=identity) from None
+            raise problems.UnknownExportError(f"no export has the id {identity}", id=identity) from None
         if found["state"] == "running" and silent > SILENCE:
             found |= {"state": "failed", "detail": "its process has ended"}
         return found | {"id": identity}
@@ -262,7 +262,7 @@ class Exports:
     def file(self, project: str, identity: str, name: str) -> Path:
         """A file of an export that is done."""
         if name not in self.find(project, identity)["files"]:
-            raise problems.UnknownExport(f"the export {identity} has no file {name!r}", id=identity)
+            raise problems.UnknownExportError(f"the export {identity} has no file {name!r}", id=identity)
         return self.folder(project, identity) / name
 
     def folder(self, project: str, identity: str) -> Path:

@@ -137,25 +137,25 @@ class Hub:
 
     # --- asking ---------------------------------------------------------------------------------------
 
-    def submit(self, requests: Sequence[Request]) -> Future[list[Answer | problems.Problem]]:
+    def submit(self, requests: Sequence[Request]) -> Future[list[Answer | problems.ServiceError]]:
         """Hand over requests; the future has an answer for each, or the problem that it met.
 
-        Raises :class:`~bothworlds.service.problems.Overloaded` before any work. In ``asyncio`` write
+        Raises :class:`~bothworlds.service.problems.OverloadedError` before any work. In ``asyncio`` write
         ``await asyncio.wrap_future(hub.submit(requests))``.
         """
         if os.getpid() != self._process:
-            raise problems.Closed("the process has forked: open it again in the child")
+            raise problems.ClosedError("the process has forked: open it again in the child")
         job = _Job(list(requests), Future(), time.monotonic())
         with self._guard:
             if self.failure is not None:
                 raise self._failed()
             if self._closing:
-                raise problems.Closed("it was closed")
+                raise problems.ClosedError("it was closed")
             waited = job.since - self._oldest if self._waiting else 0.0
             if self._waiting + len(job.requests) > self.limits.max_queue and self._waiting:
-                raise problems.Overloaded(f"{self._waiting} requests wait")
+                raise problems.OverloadedError(f"{self._waiting} requests wait")
             if waited > self.limits.max_wait:
-                raise problems.Overloaded(f"the oldest request has waited for {waited:.1f} s")
+                raise problems.OverloadedError(f"the oldest request has waited for {waited:.1f} s")
             if not self._waiting:
                 self._oldest = job.since
             self._waiting += len(job.requests)
@@ -165,7 +165,7 @@ class Hub:
     def ask(self, request: Request) -> Any:
         """The answer to one request; raises the problem that it met."""
         (answer,) = self.submit([request]).result()
-        if isinstance(answer, problems.Problem):
+        if isinstance(answer, problems.ServiceError):
             raise answer
         return answer
 
@@ -252,7 +252,7 @@ class Hub:
             if jobs:
                 self._work(jobs)
             self._keep_house(ended, idle=not jobs)
-        with contextlib.suppress(problems.Problem):
+        with contextlib.suppress(problems.ServiceError):
             self._replica.store.close()
 
     def _collect(self) -> tuple[list[_Job], bool]:
@@ -310,14 +310,14 @@ class Hub:
         if self.failure is None:
             self._attempt(keep)
 
-    def _attempt(self, function: Callable[[], None]) -> problems.Problem | None:
+    def _attempt(self, function: Callable[[], None]) -> problems.ServiceError | None:
         """Call it; the problem that it met, if any. What must not be tried again is the end."""
         try:
             function()
-        except problems.StorageFailed as problem:
+        except problems.StorageFailedError as problem:
             self.failure = self.failure or problem
             return problem
-        except problems.Problem as problem:
+        except problems.ServiceError as problem:
             self._replica.doubted = True
             return problem
         except BaseException as error:  # a defect: nobody knows what was half done
@@ -325,8 +325,8 @@ class Hub:
             return self._failed()
         return None
 
-    def _failed(self) -> problems.StorageFailed:
-        return problems.StorageFailed(f"stopped by {self.failure!r}: start again, which reads the log")
+    def _failed(self) -> problems.StorageFailedError:
+        return problems.StorageFailedError(f"stopped by {self.failure!r}: start again, which reads the log")
 
 
 class _Job(NamedTuple):

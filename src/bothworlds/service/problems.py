@@ -2,36 +2,36 @@
 
 ::
 
-    Problem (BothworldsError)
-    ├── MalformedRequest         400   no JSON
-    ├── Unauthorized             401   no key, or none that is good
-    ├── Forbidden                403   a key of another role
-    ├── UnknownPath              404
-    ├── NotOffered               404   a protocol has it, and this service does not: says why
-    ├── UnknownExperiment        404
-    ├── UnknownDecision          404   (an UnknownPullError, too)
-    ├── UnknownKey               404
-    ├── UnknownExport            404
-    ├── WrongMethod              405
-    ├── ExperimentExists         409   with other settings: says which differ
-    ├── IdReused                 409   the id belongs to another experiment, segment or unit
-    ├── OutcomeExists            409   (a RepeatedPullError, too) another value was reported before
-    ├── ExperimentArchived       409   no more decisions are made
-    ├── LimitReached             409   there are as many as there may be
-    ├── LastAdminKey             409   without it nobody could make another
-    ├── DecisionGone             410   (an UnknownPullError, too) the id is older than what is kept
-    ├── PreconditionFailed       412   it has changed since it was read
-    ├── TooLarge                 413
-    ├── WrongMediaType           415
-    ├── InvalidRequest           422   wraps an InvalidArgumentError, and is one
-    ├── PreconditionRequired     428   say which version is to be changed
-    ├── RateLimited              429
-    ├── Overloaded               503   too many requests wait
-    ├── Closed                   503   the service is stopping, or has stopped
-    └── StorageProblem           503
-        ├── StorageUnavailable         busy, unreachable, read-only: try again
-        ├── StorageFull                the disk is full: writes go on by themselves when there is room
-        └── StorageFailed              a write may be lost: the process must end, and read the log again
+    ServiceError (BothworldsError)
+    ├── MalformedRequestError         400   no JSON
+    ├── UnauthorizedError             401   no key, or none that is good
+    ├── ForbiddenError                403   a key of another role
+    ├── UnknownPathError              404
+    ├── NotOfferedError               404   a protocol has it, and this service does not: says why
+    ├── UnknownExperimentError        404
+    ├── UnknownDecisionError          404   (an UnknownPullError, too)
+    ├── UnknownKeyError               404
+    ├── UnknownExportError            404
+    ├── WrongMethodError              405
+    ├── ExperimentExistsError         409   with other settings: says which differ
+    ├── IdReusedError                 409   the id belongs to another experiment, segment or unit
+    ├── OutcomeExistsError            409   (a RepeatedPullError, too) another value was reported before
+    ├── ExperimentArchivedError       409   no more decisions are made
+    ├── LimitReachedError             409   there are as many as there may be
+    ├── LastAdminKeyError             409   without it nobody could make another
+    ├── DecisionGoneError             410   (an UnknownPullError, too) the id is older than what is kept
+    ├── PreconditionFailedError       412   it has changed since it was read
+    ├── TooLargeError                 413
+    ├── WrongMediaTypeError           415
+    ├── InvalidRequestError           422   wraps an InvalidArgumentError, and is one
+    ├── PreconditionRequiredError     428   say which version is to be changed
+    ├── RateLimitedError              429
+    ├── OverloadedError               503   too many requests wait
+    ├── ClosedError                   503   the service is stopping, or has stopped
+    └── StorageError                  503
+        ├── StorageUnavailableError         busy, unreachable, read-only: try again
+        ├── StorageFullError                the disk is full: writes go on by themselves when there is room
+        └── StorageFailedError              a write may be lost: the process must end, and read the log again
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from typing import Any, ClassVar
 from bothworlds.errors import BothworldsError, InvalidArgumentError, RepeatedPullError, UnknownPullError
 
 
-class Problem(BothworldsError):
+class ServiceError(BothworldsError):
     """A request that cannot be answered; ``fields`` is what else is known of it, in JSON types."""
 
     slug: ClassVar[str] = "problem"
@@ -60,112 +60,112 @@ class Problem(BothworldsError):
         return type(self), (self.detail,), {"fields": self.fields}
 
 
-class MalformedRequest(Problem):
+class MalformedRequestError(ServiceError):
     """The body is no JSON."""
 
     slug = "malformed-request"
     status = 400
 
 
-class Unauthorized(Problem):
+class UnauthorizedError(ServiceError):
     """There is no key with the request, or none that is good; which of them is not said."""
 
     slug = "unauthorized"
     status = 401
 
 
-class Forbidden(Problem):
+class ForbiddenError(ServiceError):
     """The key has another role."""
 
     slug = "forbidden"
     status = 403
 
 
-class UnknownPath(Problem):
+class UnknownPathError(ServiceError):
     """Nothing is served there."""
 
     slug = "unknown-path"
     status = 404
 
 
-class NotOffered(Problem):
+class NotOfferedError(ServiceError):
     """A protocol has it, and this service does not."""
 
     slug = "not-offered"
     status = 404
 
 
-class UnknownKey(Problem):
+class UnknownKeyError(ServiceError):
     """No key has this id."""
 
     slug = "unknown-key"
     status = 404
 
 
-class UnknownExport(Problem):
+class UnknownExportError(ServiceError):
     """No export has this id, or this file."""
 
     slug = "unknown-export"
     status = 404
 
 
-class WrongMethod(Problem):
+class WrongMethodError(ServiceError):
     """Something is served there, for other methods."""
 
     slug = "wrong-method"
     status = 405
 
 
-class ExperimentArchived(Problem):
+class ExperimentArchivedError(ServiceError):
     """No more decisions are made; outcomes of those that were are learned."""
 
     slug = "experiment-archived"
     status = 409
 
 
-class LimitReached(Problem):
+class LimitReachedError(ServiceError):
     """There are as many as there may be."""
 
     slug = "limit-reached"
     status = 409
 
 
-class LastAdminKey(Problem):
+class LastAdminKeyError(ServiceError):
     """The key is the last good one of an admin: without it nobody could make another over HTTP."""
 
     slug = "last-admin-key"
     status = 409
 
 
-class PreconditionFailed(Problem):
+class PreconditionFailedError(ServiceError):
     """It has changed since it was read."""
 
     slug = "precondition-failed"
     status = 412
 
 
-class TooLarge(Problem):
+class TooLargeError(ServiceError):
     """The body has more bytes than are read."""
 
     slug = "too-large"
     status = 413
 
 
-class WrongMediaType(Problem):
+class WrongMediaTypeError(ServiceError):
     """The body is said to be something else than JSON."""
 
     slug = "wrong-media-type"
     status = 415
 
 
-class PreconditionRequired(Problem):
+class PreconditionRequiredError(ServiceError):
     """Who changes something must say which version of it."""
 
     slug = "precondition-required"
     status = 428
 
 
-class RateLimited(Problem):
+class RateLimitedError(ServiceError):
     """Too many requests of one key."""
 
     slug = "rate-limited"
@@ -173,49 +173,49 @@ class RateLimited(Problem):
     retry_after = 1.0
 
 
-class UnknownExperiment(Problem):
+class UnknownExperimentError(ServiceError):
     """There is no experiment of this name."""
 
     slug = "unknown-experiment"
     status = 404
 
 
-class UnknownDecision(Problem, UnknownPullError):
+class UnknownDecisionError(ServiceError, UnknownPullError):
     """No decision has this id. That is final: a decision is on disk before it is answered."""
 
     slug = "unknown-decision"
     status = 404
 
 
-class DecisionGone(Problem, UnknownPullError):
+class DecisionGoneError(ServiceError, UnknownPullError):
     """The id is of a time of which decisions are no longer kept."""
 
     slug = "decision-gone"
     status = 410
 
 
-class ExperimentExists(Problem):
+class ExperimentExistsError(ServiceError):
     """An experiment of this name has other settings."""
 
     slug = "experiment-exists"
     status = 409
 
 
-class IdReused(Problem):
+class IdReusedError(ServiceError):
     """The id belongs to a decision of another experiment, segment or unit."""
 
     slug = "id-reused"
     status = 409
 
 
-class OutcomeExists(Problem, RepeatedPullError):
+class OutcomeExistsError(ServiceError, RepeatedPullError):
     """Another value was reported before, or the decision was withdrawn."""
 
     slug = "outcome-exists"
     status = 409
 
 
-class InvalidRequest(Problem, InvalidArgumentError):
+class InvalidRequestError(ServiceError, InvalidArgumentError):
     """A value that is not allowed."""
 
     slug = "invalid-request"
@@ -234,7 +234,7 @@ class InvalidRequest(Problem, InvalidArgumentError):
         return type(self), (self._error,)
 
 
-class Overloaded(Problem):
+class OverloadedError(ServiceError):
     """Too many requests wait."""
 
     slug = "overloaded"
@@ -242,7 +242,7 @@ class Overloaded(Problem):
     retry_after = 1.0
 
 
-class Closed(Problem):
+class ClosedError(ServiceError):
     """The service is stopping, or has stopped."""
 
     slug = "closed"
@@ -250,7 +250,7 @@ class Closed(Problem):
     retry_after = 1.0
 
 
-class StorageProblem(Problem):
+class StorageError(ServiceError):
     """The database does not do its part."""
 
     slug = "storage-unavailable"
@@ -258,25 +258,25 @@ class StorageProblem(Problem):
     retry_after = 1.0
 
 
-class StorageUnavailable(StorageProblem):
+class StorageUnavailableError(StorageError):
     """Busy, unreachable or read-only."""
 
 
-class StorageFull(StorageProblem):
+class StorageFullError(StorageError):
     """The disk is full."""
 
     slug = "storage-full"
 
 
-class StorageFailed(StorageProblem):
+class StorageFailedError(StorageError):
     """A write may be lost although nobody said so: never retried; read the log again."""
 
     slug = "storage-failed"
 
 
-def kinds(of: type[Problem] = Problem) -> dict[str, type[Problem]]:
+def kinds(of: type[ServiceError] = ServiceError) -> dict[str, type[ServiceError]]:
     """All kinds of problems by their slugs; the most special of those that share one."""
-    found: dict[str, type[Problem]] = {}
+    found: dict[str, type[ServiceError]] = {}
     for kind in of.__subclasses__():
         found = {kind.slug: kind} | kinds(kind) | found
     return found

@@ -158,7 +158,7 @@ class Registry:
         except DBAPIError as error:
             if isinstance(error.orig, sqlite3.Error):
                 raise problem_of(error.orig, path_of(self.url)) from error
-            raise problems.StorageUnavailable(f"{type(error.orig).__name__}: {error.orig}") from error
+            raise problems.StorageUnavailableError(f"{type(error.orig).__name__}: {error.orig}") from error
 
     # --- projects and keys ----------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class Registry:
         """
         found = next((key for key in self.known_keys(project) if key.id == identity), None)
         if found is None:
-            raise problems.UnknownKey(f"no key has the id {identity!r}", id=identity)
+            raise problems.UnknownKeyError(f"no key has the id {identity!r}", id=identity)
         now = time.time()
         with self.write() as db:
             if keep_an_admin and found.role == "admin" and found.is_good(now):
@@ -247,7 +247,7 @@ class Registry:
                 )
                 if not db.execute(others).scalar_one():
                     command = f"bothworlds service key new --role admin --project {found.project_name}"
-                    raise problems.LastAdminKey(
+                    raise problems.LastAdminKeyError(
                         f"{identity} is the last good admin key here; make another first: {command}",
                         id=identity,
                     )

@@ -374,7 +374,7 @@ class Replica:
         if name not in self.experiments:
             self._find_experiments()
         if name not in self.experiments:
-            raise problems.UnknownExperiment(f"no experiment is called {name!r}", experiment=name)
+            raise problems.UnknownExperimentError(f"no experiment is called {name!r}", experiment=name)
         return self.experiments[name]
 
     def segment(self, experiment: Experiment, segment: str, now: float) -> SegmentBandit:
@@ -410,7 +410,7 @@ class Replica:
             differ = [
                 key for key in settings.__struct_fields__ if getattr(there, key) != getattr(settings, key)
             ]
-            raise problems.ExperimentExists(
+            raise problems.ExperimentExistsError(
                 f"the experiment {name!r} is there with other settings: {', '.join(differ)}",
                 experiment=name,
                 differ=differ,
@@ -465,7 +465,7 @@ class Replica:
     def require_room(self, more: int) -> None:
         """Refuse a decision after so many others, if there are as many open ones as there may be."""
         if self.is_full(more):
-            raise problems.LimitReached(
+            raise problems.LimitReachedError(
                 f"{self._max_open} decisions of {self.project!r} are open, which is the limit: report or "
                 "withdraw them, let experiments wait for a limited time only, or raise limits.max_open",
                 limit=self._max_open,
@@ -480,7 +480,7 @@ class Replica:
         first = min((one.created for one in self.experiments.values()), default=math.inf)
         if at is not None and first - DAY <= at < self.store.project(self.project).retained:
             text = ids.text_of(identity)
-            raise problems.DecisionGone(
+            raise problems.DecisionGoneError(
                 f"the id {text} is older than what is kept: use a fresh one (was the clock right?)",
                 id=text,
             )

@@ -39,7 +39,7 @@ async def new_key(call: Call) -> Answer:
         len(await asyncio.to_thread(call.service.registry.known_keys, project))
         >= call.service.config.limits.max_keys
     ):
-        raise problems.LimitReached("there are as many keys as there may be")
+        raise problems.LimitReachedError("there are as many keys as there may be")
     identity = registry.new_key_id()
     await note(call, "new key", identity, body)
     key, text = await asyncio.to_thread(
@@ -65,7 +65,7 @@ async def revoke(call: Call) -> Answer:
     identity, project = call.path["id"], call.caller.project
     known = await asyncio.to_thread(call.service.registry.known_keys, project)
     if not any(key.id == identity for key in known):
-        raise problems.UnknownKey(f"no key has the id {identity!r}", id=identity)
+        raise problems.UnknownKeyError(f"no key has the id {identity!r}", id=identity)
     await note(call, "revoke key", identity)
     await asyncio.to_thread(call.service.registry.revoke, identity, project, keep_an_admin=True)
     await refresh_keys(call)

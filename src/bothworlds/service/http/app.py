@@ -58,7 +58,7 @@ class App:
             await send({"type": "websocket.close"})
             return
         request_id = request_id_of(dict(scope["headers"]))
-        answer = refusal(problems.UnknownPath("nothing is served there"), self.service, request_id)
+        answer = refusal(problems.UnknownPathError("nothing is served there"), self.service, request_id)
         await send_answer(send, answer, request_id)
 
     @contextlib.asynccontextmanager

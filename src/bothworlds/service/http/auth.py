@@ -72,9 +72,9 @@ class Doorkeeper:
         elif b"cookie" in headers and right == "read" and method == "GET":
             caller = self._by_cookie(headers[b"cookie"])
         else:
-            raise problems.Unauthorized(DENIED)
+            raise problems.UnauthorizedError(DENIED)
         if right not in caller.rights:
-            raise problems.Forbidden(f"the key {caller.key} must not {right}")
+            raise problems.ForbiddenError(f"the key {caller.key} must not {right}")
         return caller
 
     def _by_key(self, header: bytes) -> Caller:
@@ -85,7 +85,7 @@ class Doorkeeper:
             identity, secret = "", ""
         key = self._keys.get(identity)
         if scheme.lower() != "bearer" or key is None or not key.opens(secret, time.time()):
-            raise problems.Unauthorized(DENIED)
+            raise problems.UnauthorizedError(DENIED)
         return Caller(key.id, key.project_name, key.project, RIGHTS[key.role], key.number)
 
     def spend(self, caller: Caller, cost: int = 1) -> None:
@@ -95,7 +95,7 @@ class Doorkeeper:
         tokens = min(burst, tokens + (now - since) * self._rate)
         if tokens < min(cost, burst):
             self._tokens[caller.key] = (tokens, now)
-            raise problems.RateLimited(f"more than {self._rate:g} requests per second", limit=self._rate)
+            raise problems.RateLimitedError(f"more than {self._rate:g} requests per second", limit=self._rate)
         self._tokens[caller.key] = (tokens - cost, now)
 
     # --- the board ------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Doorkeeper:
         """What a cookie holds, for a link that was not used before."""
         key, now = self._check("link", link), time.time()
         if link in self._used:
-            raise problems.Unauthorized("this link was used: ask for another")
+            raise problems.UnauthorizedError("this link was used: ask for another")
         self._require_reader(key, now)
         self._used = {used: end for used, end in self._used.items() if end > now}
         self._used[link] = now + LINK_SECONDS
@@ -127,7 +127,9 @@ class Doorkeeper:
             why = f"is of a {key.role}, who must not read"
         else:
             return
-        raise problems.Unauthorized(f"the key {identity} of this link {why}: ask for a link with another key")
+        raise problems.UnauthorizedError(
+            f"the key {identity} of this link {why}: ask for a link with another key"
+        )
 
     def _by_cookie(self, header: bytes) -> Caller:
         for part in header.decode("latin-1").split(";"):
@@ -137,7 +139,7 @@ class Doorkeeper:
                 if key is not None and key.is_good(time.time()):
                     rights = RIGHTS[key.role] & RIGHTS["viewer"]
                     return Caller(key.id, key.project_name, key.project, rights, key.number)
-        raise problems.Unauthorized(DENIED)
+        raise problems.UnauthorizedError(DENIED)
 
     def _sign(self, what: str, key: str, end: float) -> str:
         text = f"{what}.{key}.{int(end)}.{secrets.token_hex(8)}"
@@ -153,5 +155,5 @@ class Doorkeeper:
         parts = text.split(".")
         good = hmac.compare_digest(self._signature(text).encode(), signature.encode("utf-8", "replace"))
         if not good or len(parts) != 4 or parts[0] != what or float(parts[2]) < time.time():
-            raise problems.Unauthorized("this link or session is over")
+            raise problems.UnauthorizedError("this link or session is over")
         return parts[1]

@@ -130,7 +130,7 @@ async def many(call: Call, items: list[msgspec.Raw], kind: Any, request: Any) ->
     """Answers and problems of many requests, each of which is decoded by itself."""
     limit = call.service.config.limits.max_batch
     if len(items) > limit:
-        raise problems.TooLarge(f"{len(items)} items, of {limit} that are taken at once", limit=limit)
+        raise problems.TooLargeError(f"{len(items)} items, of {limit} that are taken at once", limit=limit)
     decoder = msgspec.json.Decoder(kind)
     requests: list[Any] = []
     results: list[Any] = [None] * len(items)
@@ -146,12 +146,12 @@ async def many(call: Call, items: list[msgspec.Raw], kind: Any, request: Any) ->
     answers = await call.service.submit(call.hub, requests) if requests else []
     for place, answer in zip(places, answers, strict=True):
         results[place] = answer
-    if requests and all(isinstance(answer, problems.StorageProblem) for answer in answers):
+    if requests and all(isinstance(answer, problems.StorageError) for answer in answers):
         raise answers[0]
     return results
 
 
-def in_results(problem: problems.Problem) -> schemas.Problem:
+def in_results(problem: problems.ServiceError) -> schemas.Problem:
     """A problem of one of many."""
     return msgspec.convert(describe(problem, None), schemas.Problem)
 
@@ -168,7 +168,7 @@ def found_in(replica: Replica, text: str) -> schemas.FoundDecision:
     row = replica.open.get(identity) or replica.store.decisions(replica.id, [identity]).get(identity)
     if row is None:
         replica.require_kept(identity)
-        raise problems.UnknownDecision(f"no decision has the id {text}", id=text)
+        raise problems.UnknownDecisionError(f"no decision has the id {text}", id=text)
     experiment = replica.bandit_of(row).experiment
     entry = replica.store.closings(replica.id, [identity]).get(identity)
     closing: schemas.Closing | None = None

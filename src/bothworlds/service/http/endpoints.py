@@ -91,7 +91,7 @@ class Endpoint:
     decoded: Any = None
     """What is read, where that is another type."""
     answers: Mapping[int, Any]
-    refusals: Sequence[type[problems.Problem]] = ()
+    refusals: Sequence[type[problems.ServiceError]] = ()
     query: Sequence[Query] = ()
     big: bool = False
     cost: Callable[[Any], int] = field(default=lambda body: 1)
@@ -131,7 +131,7 @@ class Path:
             if endpoint is None:
                 head = ["HEAD"] if "GET" in self._endpoints and not self._is_stream else []
                 allowed = ", ".join([*self._endpoints, *head])
-                raise problems.WrongMethod(f"use {allowed}", allow=allowed)
+                raise problems.WrongMethodError(f"use {allowed}", allow=allowed)
             answer = await self._answer(endpoint, service, scope, receive, headers, request_id)
         except Exception as error:
             answer = refusal(error, service, request_id)
@@ -215,20 +215,22 @@ async def read_body(receive: Any, headers: Mapping[bytes, bytes], limit: int) ->
     """The body of a request, if it is JSON and not too large."""
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != JSON:
-        raise problems.WrongMediaType("send application/json")
+        raise problems.WrongMediaTypeError("send application/json")
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > limit:
-        raise problems.TooLarge(f"the body has {int(length)} bytes, of {limit} that are read", limit=limit)
+        raise problems.TooLargeError(
+            f"the body has {int(length)} bytes, of {limit} that are read", limit=limit
+        )
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise problems.MalformedRequest("the connection was closed before the body was whole")
+            raise problems.MalformedRequestError("the connection was closed before the body was whole")
         part = message.get("body", b"")
         size += len(part)
         if size > limit:
-            raise problems.TooLarge(f"the body has more than {limit} bytes", limit=limit)
+            raise problems.TooLargeError(f"the body has more than {limit} bytes", limit=limit)
         parts.append(part)
         if not message.get("more_body"):
             return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -244,26 +246,26 @@ HIDDEN = {
 }
 
 
-class Defect(problems.Problem):
+class Defect(problems.ServiceError):
     """A mistake of ours."""
 
     slug = "defect"
 
 
-def problem_of(error: Exception) -> problems.Problem:
+def problem_of(error: Exception) -> problems.ServiceError:
     """What an exception is called here."""
-    if isinstance(error, problems.Problem):
+    if isinstance(error, problems.ServiceError):
         return error
     if isinstance(error, InvalidArgumentError):
-        return problems.InvalidRequest(error)
+        return problems.InvalidRequestError(error)
     if isinstance(error, RecursionError):
-        return problems.MalformedRequest("the body is nested too deep")
+        return problems.MalformedRequestError("the body is nested too deep")
     if isinstance(error, (msgspec.DecodeError, UnicodeDecodeError)):
-        return problems.MalformedRequest(f"the body is no JSON: {error}")
+        return problems.MalformedRequestError(f"the body is no JSON: {error}")
     return Defect("a defect of the service; its log has more")
 
 
-def describe(problem: problems.Problem, request_id: str | None) -> dict[str, Any]:
+def describe(problem: problems.ServiceError, request_id: str | None) -> dict[str, Any]:
     """As RFC 9457 has it. What a database says is not for clients."""
     return {
         **problem.fields,
@@ -281,18 +283,18 @@ def refusal(error: Exception, service: Service, request_id: str) -> Answer:
     service.metrics.refused.labels(problem.slug).inc()
     if isinstance(problem, Defect):
         logger.error("defect", exc_info=error, extra={"request": request_id})
-    elif isinstance(problem, problems.StorageProblem):
+    elif isinstance(problem, problems.StorageError):
         logger.error(problem.slug, extra={"request": request_id, "error": problem.detail})
-        if isinstance(problem, problems.StorageFailed):
+        if isinstance(problem, problems.StorageFailedError):
             service.end(problem.detail)
     headers: list[tuple[bytes, bytes]] = []
     if problem.retry_after is not None:
         headers.append((b"retry-after", str(max(1, round(problem.retry_after))).encode()))
-    if isinstance(problem, problems.Unauthorized):
+    if isinstance(problem, problems.UnauthorizedError):
         headers.append((b"www-authenticate", b"Bearer"))
-    if isinstance(problem, problems.WrongMethod):
+    if isinstance(problem, problems.WrongMethodError):
         headers.append((b"allow", problem.fields["allow"].encode()))
-    if isinstance(problem, problems.RateLimited):
+    if isinstance(problem, problems.RateLimitedError):
         headers.append((b"ratelimit", b'"key";r=0;t=1'))
         headers.append((b"ratelimit-policy", f'"key";q={problem.fields["limit"]:g};w=1'.encode()))
     return Answer(describe(problem, request_id), problem.status, headers, PROBLEM)

@@ -84,7 +84,7 @@ async def create(call: Call) -> Answer:
 
     def make(replica: Replica) -> tuple[bool, schemas.Experiment]:
         if body.name not in replica.settings() and len(replica.experiments) >= limits.max_experiments:
-            raise problems.LimitReached(f"there are {len(replica.experiments)} experiments")
+            raise problems.LimitReachedError(f"there are {len(replica.experiments)} experiments")
         made = replica.create(body.name, settings, time.time())
         return made, shown(replica.named(body.name))
 
@@ -131,7 +131,7 @@ async def altered(call: Call, name: str, changes: dict[str, Any]) -> Answer:
     """The experiment after a change that its version allows."""
     match = call.headers.get(b"if-match")
     if match is None:
-        raise problems.PreconditionRequired("send If-Match with the ETag of the experiment, or *")
+        raise problems.PreconditionRequiredError("send If-Match with the ETag of the experiment, or *")
     limit = call.service.config.limits.max_segments
     if changes.get("max_segments", 0) > limit:
         raise InvalidArgumentError("max_segments", changes["max_segments"], f"at most {limit}")
@@ -140,7 +140,7 @@ async def altered(call: Call, name: str, changes: dict[str, Any]) -> Answer:
         experiment = replica.named(name)
         if match != b"*" and match.strip() != f'"{experiment.version}"'.encode():
             detail = f"the experiment {name!r} has version {experiment.version}"
-            raise problems.PreconditionFailed(detail, version=experiment.version)
+            raise problems.PreconditionFailedError(detail, version=experiment.version)
         altered_settings(experiment.settings, changes)
         return experiment.version
 
@@ -162,14 +162,14 @@ async def change_arms(call: Call) -> Answer:
 
     def check(replica: Replica) -> None:
         if what == "add" and len(replica.named(name).blank.labels) >= limit:
-            raise problems.LimitReached(f"there are {limit} arms")
+            raise problems.LimitReachedError(f"there are {limit} arms")
 
     await call.service.read(call.hub, check)
     await note(call, f"{what} arm" if what != "restart" else what, name, arm)
     request = messages.Change(name, what, None if what == "restart" else arm)
     try:
         changed = await call.service.ask(call.hub, request)
-    except problems.InvalidRequest as problem:
+    except problems.InvalidRequestError as problem:
         raise mistakes.at(f"/{what}", problem.detail) from None
     return Answer(
         schemas.Arms(

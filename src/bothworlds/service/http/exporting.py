@@ -27,7 +27,7 @@ async def start(call: Call) -> Answer:
 
     wanted = await service.read(call.hub, subject)
     if len(service.exporting) >= service.config.limits.max_exports:
-        raise problems.LimitReached(f"{len(service.exporting)} exports are under way")
+        raise problems.LimitReachedError(f"{len(service.exporting)} exports are under way")
     await note(call, "export", body.experiment, body)
     kept = service.config.limits.kept_exports
     identity = await asyncio.to_thread(exports.begin, project, body.experiment, kept=kept)

@@ -24,16 +24,16 @@ NO_NUMBER = re.compile(rb"[+-]?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 FIELD = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\Z')
 
 
-def at(pointer: str, detail: str) -> problems.InvalidRequest:
+def at(pointer: str, detail: str) -> problems.InvalidRequestError:
     """A mistake at a place of the body; an empty pointer is the whole of it."""
     error = InvalidArgumentError(pointer.strip("/") or "body", None, "otherwise", got=detail)
-    problem = problems.InvalidRequest(error)
+    problem = problems.InvalidRequestError(error)
     problem.detail = f"{pointer or 'the body'}: {detail}"
     problem.fields = {"errors": [{"pointer": pointer, "detail": detail}]}
     return problem
 
 
-def of_parameter(name: str, detail: str) -> problems.InvalidRequest:
+def of_parameter(name: str, detail: str) -> problems.InvalidRequestError:
     """A mistake in what is after the question mark."""
     problem = at(name, detail)
     problem.detail = f"{name} {detail}"
@@ -41,13 +41,13 @@ def of_parameter(name: str, detail: str) -> problems.InvalidRequest:
     return problem
 
 
-def of_query(name: str, value: str, error: msgspec.ValidationError) -> problems.InvalidRequest:
+def of_query(name: str, value: str, error: msgspec.ValidationError) -> problems.InvalidRequestError:
     """A parameter with a value that it cannot have."""
     wanted = str(error).removeprefix("Expected ").partition(", got ")[0]
     return of_parameter(name, f"must be {wanted}, got {value!r}")
 
 
-def of_malformed(error: msgspec.DecodeError, raw: bytes) -> problems.MalformedRequest:
+def of_malformed(error: msgspec.DecodeError, raw: bytes) -> problems.MalformedRequestError:
     """A body that is no JSON: where it stops being some.
 
     Examples
@@ -65,7 +65,7 @@ def of_malformed(error: msgspec.DecodeError, raw: bytes) -> problems.MalformedRe
     """
     found = BYTE.search(text := str(error))
     if found is None:
-        return problems.MalformedRequest(f"the body is no JSON: {text}")
+        return problems.MalformedRequestError(f"the body is no JSON: {text}")
     at = int(found[1])
     begin = at - 1 if raw[at - 1 : at] in (b"-", b"+") else at
     before = raw[:begin]
@@ -75,13 +75,13 @@ def of_malformed(error: msgspec.DecodeError, raw: bytes) -> problems.MalformedRe
         said = (
             f"{who} is {word[0].decode()} at byte {begin}, and JSON has no NaN and no Infinity; send a number"
         )
-        return problems.MalformedRequest(f"the body is no JSON: {said}")
+        return problems.MalformedRequestError(f"the body is no JSON: {said}")
     why = BYTE.sub("", text).removeprefix("JSON is malformed: ").strip()
     after = f", after {before[-40:].decode('utf-8', 'replace')!r}" if before else ""
-    return problems.MalformedRequest(f"the body is no JSON: {why} at byte {at}{after}")
+    return problems.MalformedRequestError(f"the body is no JSON: {why} at byte {at}{after}")
 
 
-def of_body(error: msgspec.ValidationError, kind: Any, raw: bytes) -> problems.InvalidRequest:
+def of_body(error: msgspec.ValidationError, kind: Any, raw: bytes) -> problems.InvalidRequestError:
     """What a decoder of this type refused in this body.
 
     Examples

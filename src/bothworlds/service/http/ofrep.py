@@ -24,11 +24,11 @@ async def evaluate(call: Call) -> Answer:
         made = await call.service.ask(
             call.hub, messages.Decide(key, segment=segment, unit=unit, key=call.caller.key_number)
         )
-    except problems.UnknownExperiment as problem:
+    except problems.UnknownExperimentError as problem:
         return refused(key, 404, "FLAG_NOT_FOUND", problem.detail)
-    except problems.InvalidRequest as problem:
+    except problems.InvalidRequestError as problem:
         return refused(key, 400, "INVALID_CONTEXT", problem.detail)
-    except problems.ExperimentArchived as problem:
+    except problems.ExperimentArchivedError as problem:
         return refused(key, 400, "GENERAL", problem.detail)
     if not made.repeated:
         call.metrics.decisions.labels(made.experiment).inc()
@@ -41,7 +41,7 @@ async def evaluate(call: Call) -> Answer:
 
 async def evaluate_all(call: Call) -> Answer:
     """Refuse to decide for all flags at once: what is decided and never shown would be learned from."""
-    raise problems.NotOffered(
+    raise problems.NotOfferedError(
         "a decision is made for whom it is shown to: deciding in all experiments at once would leave most "
         "decisions open, and learn `missing` for arms that nobody saw; ask for one flag, when it is needed: "
         "POST /ofrep/v1/evaluate/flags/{name}"

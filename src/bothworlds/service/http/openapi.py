@@ -23,9 +23,9 @@ TYPES: dict[str, Any] = {
     "unit": schemas.Text,
     "name": schemas.Text,
 }
-OF_BODIES = (problems.MalformedRequest, problems.TooLarge, problems.WrongMediaType)
-OF_KEYS = (problems.Unauthorized, problems.Forbidden, problems.RateLimited)
-OF_ALL = (problems.InvalidRequest, problems.Overloaded)
+OF_BODIES = (problems.MalformedRequestError, problems.TooLargeError, problems.WrongMediaTypeError)
+OF_KEYS = (problems.UnauthorizedError, problems.ForbiddenError, problems.RateLimitedError)
+OF_ALL = (problems.InvalidRequestError, problems.OverloadedError)
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
         {"name": one.name, "in": "query", "description": one.description, "schema": schema_of(one.type)}
         for one in endpoint.query
     ]
-    if problems.PreconditionRequired in endpoint.refusals:
+    if problems.PreconditionRequiredError in endpoint.refusals:
         text = {"type": "string", "pattern": r'^(\*|"[0-9]+")$'}
         parameters.append({"name": "If-Match", "in": "header", "required": True, "schema": text})
     if parameters:
@@ -105,7 +105,7 @@ def responses(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
         if kind is not None:
             content = {endpoint.media_type: {"schema": by_type[kind]}}
             found[str(status)]["content"] = content
-    refusals: list[type[problems.Problem]] = [*endpoint.refusals, *OF_ALL]
+    refusals: list[type[problems.ServiceError]] = [*endpoint.refusals, *OF_ALL]
     if endpoint.body is not None:
         refusals += OF_BODIES
     if endpoint.right is not None:

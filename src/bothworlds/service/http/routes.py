@@ -19,22 +19,22 @@ from bothworlds.service.http import (
 )
 from bothworlds.service.http.endpoints import Answer, Call, Endpoint, Query
 from bothworlds.service.problems import (
-    DecisionGone,
-    ExperimentArchived,
-    ExperimentExists,
-    IdReused,
-    LastAdminKey,
-    LimitReached,
-    NotOffered,
-    OutcomeExists,
-    PreconditionFailed,
-    PreconditionRequired,
-    Unauthorized,
-    UnknownDecision,
-    UnknownExperiment,
-    UnknownExport,
-    UnknownKey,
-    UnknownPath,
+    DecisionGoneError,
+    ExperimentArchivedError,
+    ExperimentExistsError,
+    IdReusedError,
+    LastAdminKeyError,
+    LimitReachedError,
+    NotOfferedError,
+    OutcomeExistsError,
+    PreconditionFailedError,
+    PreconditionRequiredError,
+    UnauthorizedError,
+    UnknownDecisionError,
+    UnknownExperimentError,
+    UnknownExportError,
+    UnknownKeyError,
+    UnknownPathError,
     kinds,
 )
 
@@ -50,7 +50,7 @@ async def problem(call: Call) -> Answer:
     """What a kind of problem is: where the ``type`` of a refusal leads."""
     kind = kinds().get(call.path["name"])
     if kind is None:
-        raise UnknownPath(f"there is no problem of this name; there are {', '.join(sorted(kinds()))}")
+        raise UnknownPathError(f"there is no problem of this name; there are {', '.join(sorted(kinds()))}")
     said = (kind.__doc__ or "").partition("\n")[0]
     title = kind.slug.replace("-", " ")
     found = schemas.ProblemKind(type=f"/problems/{kind.slug}", title=title, status=kind.status, detail=said)
@@ -72,7 +72,13 @@ ENDPOINTS = (
         handler=decisions.decide,
         body=schemas.NewDecision,
         answers={201: schemas.Decision, 200: schemas.Decision},
-        refusals=(UnknownExperiment, IdReused, ExperimentArchived, DecisionGone, LimitReached),
+        refusals=(
+            UnknownExperimentError,
+            IdReusedError,
+            ExperimentArchivedError,
+            DecisionGoneError,
+            LimitReachedError,
+        ),
     ),
     Endpoint(
         method="PUT",
@@ -81,7 +87,7 @@ ENDPOINTS = (
         handler=decisions.report,
         body=schemas.NewOutcome,
         answers={200: schemas.Outcome},
-        refusals=(UnknownDecision, DecisionGone, OutcomeExists),
+        refusals=(UnknownDecisionError, DecisionGoneError, OutcomeExistsError),
     ),
     Endpoint(
         method="POST",
@@ -111,7 +117,7 @@ ENDPOINTS = (
         right="decide",
         handler=decisions.find,
         answers={200: schemas.FoundDecision},
-        refusals=(UnknownDecision, DecisionGone),
+        refusals=(UnknownDecisionError, DecisionGoneError),
     ),
     Endpoint(
         method="DELETE",
@@ -119,7 +125,7 @@ ENDPOINTS = (
         right="decide",
         handler=decisions.withdraw,
         answers={200: schemas.Outcome},
-        refusals=(UnknownDecision, DecisionGone, OutcomeExists),
+        refusals=(UnknownDecisionError, DecisionGoneError, OutcomeExistsError),
     ),
     Endpoint(
         method="POST",
@@ -136,7 +142,7 @@ ENDPOINTS = (
         handler=ofrep.evaluate_all,
         body=schemas.OfrepRequest,
         answers={},
-        refusals=(NotOffered,),
+        refusals=(NotOfferedError,),
     ),
     Endpoint(
         method="POST",
@@ -145,7 +151,7 @@ ENDPOINTS = (
         handler=experiments.create,
         body=schemas.NewExperiment,
         answers={201: schemas.Experiment, 200: schemas.Experiment},
-        refusals=(ExperimentExists, LimitReached),
+        refusals=(ExperimentExistsError, LimitReachedError),
         big=True,
     ),
     Endpoint(
@@ -162,7 +168,7 @@ ENDPOINTS = (
         right="read",
         handler=experiments.one,
         answers={200: schemas.Experiment},
-        refusals=(UnknownExperiment,),
+        refusals=(UnknownExperimentError,),
     ),
     Endpoint(
         method="PATCH",
@@ -171,7 +177,7 @@ ENDPOINTS = (
         handler=experiments.change,
         body=schemas.ExperimentChanges,
         answers={200: schemas.Experiment},
-        refusals=(UnknownExperiment, PreconditionFailed, PreconditionRequired),
+        refusals=(UnknownExperimentError, PreconditionFailedError, PreconditionRequiredError),
     ),
     Endpoint(
         method="DELETE",
@@ -179,7 +185,7 @@ ENDPOINTS = (
         right="edit",
         handler=experiments.archive,
         answers={200: schemas.Experiment},
-        refusals=(UnknownExperiment, PreconditionFailed, PreconditionRequired),
+        refusals=(UnknownExperimentError, PreconditionFailedError, PreconditionRequiredError),
     ),
     Endpoint(
         method="POST",
@@ -188,7 +194,7 @@ ENDPOINTS = (
         handler=experiments.change_arms,
         body=schemas.ArmChange,
         answers={200: schemas.Arms},
-        refusals=(UnknownExperiment, LimitReached),
+        refusals=(UnknownExperimentError, LimitReachedError),
     ),
     Endpoint(
         method="GET",
@@ -196,7 +202,7 @@ ENDPOINTS = (
         right="read",
         handler=watching.bandits,
         answers={200: schemas.Bandits},
-        refusals=(UnknownExperiment,),
+        refusals=(UnknownExperimentError,),
         query=(LIMIT, AFTER_NAME, SEGMENT),
     ),
     Endpoint(
@@ -205,7 +211,7 @@ ENDPOINTS = (
         right="read",
         handler=watching.curve,
         answers={200: schemas.Curve},
-        refusals=(UnknownExperiment,),
+        refusals=(UnknownExperimentError,),
         query=(SEGMENT, POINTS),
     ),
     Endpoint(
@@ -221,7 +227,7 @@ ENDPOINTS = (
         right="read",
         handler=watching.stream,
         answers={200: str},
-        refusals=(LimitReached,),
+        refusals=(LimitReachedError,),
         media_type="text/event-stream",
     ),
     Endpoint(
@@ -231,7 +237,7 @@ ENDPOINTS = (
         handler=exporting.start,
         body=schemas.NewExport,
         answers={202: schemas.Export},
-        refusals=(UnknownExperiment, LimitReached),
+        refusals=(UnknownExperimentError, LimitReachedError),
     ),
     Endpoint(
         method="GET",
@@ -239,7 +245,7 @@ ENDPOINTS = (
         right="edit",
         handler=exporting.find,
         answers={200: schemas.Export},
-        refusals=(UnknownExport,),
+        refusals=(UnknownExportError,),
     ),
     Endpoint(
         method="GET",
@@ -247,7 +253,7 @@ ENDPOINTS = (
         right="edit",
         handler=exporting.fetch,
         answers={200: bytes},
-        refusals=(UnknownExport,),
+        refusals=(UnknownExportError,),
         media_type="application/vnd.apache.parquet",
     ),
     Endpoint(
@@ -257,7 +263,7 @@ ENDPOINTS = (
         handler=administration.new_key,
         body=schemas.NewKey,
         answers={201: schemas.MadeKey},
-        refusals=(LimitReached,),
+        refusals=(LimitReachedError,),
     ),
     Endpoint(
         method="GET",
@@ -272,7 +278,7 @@ ENDPOINTS = (
         right="administer",
         handler=administration.revoke,
         answers={204: None},
-        refusals=(UnknownKey, LastAdminKey),
+        refusals=(UnknownKeyError, LastAdminKeyError),
     ),
     Endpoint(
         method="GET",
@@ -303,7 +309,7 @@ ENDPOINTS = (
         handler=administration.new_session,
         body=schemas.NewSession,
         answers={204: None},
-        refusals=(Unauthorized,),
+        refusals=(UnauthorizedError,),
     ),
     Endpoint(method="GET", path="/livez", right=None, handler=health.live, answers={200: schemas.Health}),
     Endpoint(
@@ -327,7 +333,7 @@ ENDPOINTS = (
         right=None,
         handler=problem,
         answers={200: schemas.ProblemKind},
-        refusals=(UnknownPath,),
+        refusals=(UnknownPathError,),
     ),
     Endpoint(method="GET", path="/openapi.json", right=None, handler=openapi, answers={200: dict}),
     *board.ENDPOINTS,

@@ -38,7 +38,7 @@ class Service:
         self.registry = Registry(config.storage.url)
         self.metrics = Metrics()
         self.draining = asyncio.Event()
-        self.full: problems.StorageFull | None = None
+        self.full: problems.StorageFullError | None = None
         self.streams = 0
         self.exporting: set[asyncio.Task[None]] = set()
         self.free_bytes: int | None = None
@@ -76,7 +76,7 @@ class Service:
         async with self._opening:
             if project not in self._hubs:
                 if len(self._hubs) >= self.config.limits.max_projects:
-                    raise problems.LimitReached(f"{len(self._hubs)} projects are served")
+                    raise problems.LimitReachedError(f"{len(self._hubs)} projects are served")
                 self._hubs[project] = await asyncio.to_thread(self._open, project)
         return self._hubs[project]
 
@@ -115,14 +115,14 @@ class Service:
     async def ask(self, hub: Hub, request: Request) -> Any:
         """The answer to a request that writes; raises the problem that it met."""
         (answer,) = await self.submit(hub, [request])
-        if isinstance(answer, problems.Problem):
+        if isinstance(answer, problems.ServiceError):
             raise answer
         return answer
 
     async def read(self, hub: Hub, function: Callable[[Replica], T]) -> T:
         """What a function finds in memory, while nothing moves."""
         (answer,) = await asyncio.wrap_future(hub.submit([Read(lambda: function(hub.replica))]))
-        if isinstance(answer, problems.Problem):
+        if isinstance(answer, problems.ServiceError):
             raise answer
         return cast(T, answer)
 
@@ -134,7 +134,7 @@ class Service:
             try:
                 self.doorkeeper.know(await asyncio.to_thread(self.registry.known_keys))
                 self._look_at_disk()
-            except (problems.Problem, OSError) as error:
+            except (problems.ServiceError, OSError) as error:
                 logger.warning("housekeeping failed", extra={"error": str(error)})
             await asyncio.sleep(HOUSEKEEPING)
 
@@ -148,7 +148,7 @@ class Service:
             for project in list(self._hubs):
                 try:
                     await asyncio.to_thread(self.watch(project).look)
-                except problems.Problem as problem:
+                except problems.ServiceError as problem:
                     logger.warning("watch failed", extra={"project": project, "error": problem.detail})
                 except Exception as error:  # whatever is shown must not stop what is decided
                     logger.error("watch failed", extra={"project": project}, exc_info=error)
@@ -183,7 +183,9 @@ class Service:
         wanted = self.config.storage.min_free
         self.full = None
         if free < wanted:
-            self.full = problems.StorageFull(f"{free} bytes are left on the disk, of {wanted} that must be")
+            self.full = problems.StorageFullError(
+                f"{free} bytes are left on the disk, of {wanted} that must be"
+            )
 
     def end_if_failed(self) -> None:
         """End the process if a write may be lost: what is on disk is known when the log is read again."""

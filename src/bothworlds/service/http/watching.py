@@ -159,7 +159,7 @@ async def stream(call: Call) -> Answer:
     """What moves, once a second, as server-sent events; their ids are times in milliseconds."""
     service = call.service
     if service.streams >= service.config.limits.max_streams:
-        raise problems.LimitReached(f"{service.streams} boards listen")
+        raise problems.LimitReachedError(f"{service.streams} boards listen")
     last = call.headers.get(b"last-event-id", b"")
     since = int(last) if last.isdigit() and len(last) < 19 else 0
     return Answer(events(call, since), media_type=b"text/event-stream")
@@ -197,7 +197,7 @@ async def events(call: Call, since: int) -> AsyncIterator[bytes]:
             since = max([since, *(view.drawn for view, _ in moved)])
             yield b"id: %d\nevent: tick\ndata: %s\n\n" % (since, msgspec.json.encode(tick))
             await asyncio.wait((gone, drained), timeout=TICK, return_when=asyncio.FIRST_COMPLETED)
-    except problems.Unauthorized:
+    except problems.UnauthorizedError:
         return
     finally:
         service.streams -= 1

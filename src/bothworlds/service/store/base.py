@@ -114,7 +114,7 @@ class SnapshotRow(NamedTuple):
 
 
 class Store(Protocol):
-    """A database. Every call may raise a :class:`~bothworlds.service.problems.StorageProblem`."""
+    """A database. Every call may raise a :class:`~bothworlds.service.problems.StorageError`."""
 
     def project(self, name: str) -> ProjectRow:
         """The project of this name, made if there is none."""

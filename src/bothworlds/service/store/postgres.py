@@ -80,7 +80,7 @@ class PostgresStore(Tables):
         except psycopg.Error as error:
             text = str(error).strip() or type(error).__name__
             fix = "start the server, or correct user, host, port and database of the URL"
-            raise problems.StorageUnavailable(f"{self.where}: {text}; {fix}") from error
+            raise problems.StorageUnavailableError(f"{self.where}: {text}; {fix}") from error
         with self._told():
             try:
                 version = self._db.info.server_version // 10_000
@@ -108,12 +108,12 @@ class PostgresStore(Tables):
         except psycopg.Error as error:
             text = f"{self.where}: {str(error).strip() or type(error).__name__}"
             if self._closed:
-                raise problems.Closed(f"{self.where} is closed") from error
+                raise problems.ClosedError(f"{self.where} is closed") from error
             if isinstance(error, psycopg.errors.DiskFull):
-                raise problems.StorageFull(text) from error
+                raise problems.StorageFullError(text) from error
             if error.sqlstate in CORRUPT:
-                raise problems.StorageFailed(text) from error
-            raise problems.StorageUnavailable(text) from error
+                raise problems.StorageFailedError(text) from error
+            raise problems.StorageUnavailableError(text) from error
 
     # --- the schema -----------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class PostgresStore(Tables):
                 yield cursor.fetchall()[0][0]
                 ended = self._db.execute("COMMIT").statusmessage
                 if ended != "COMMIT":
-                    raise problems.StorageUnavailable(f"{self.where}: {ended} instead of COMMIT")
+                    raise problems.StorageUnavailableError(f"{self.where}: {ended} instead of COMMIT")
             except BaseException:
                 if not self._db.closed:
                     with contextlib.suppress(psycopg.Error):

@@ -125,7 +125,7 @@ class SQLiteStore(Tables):
         try:
             yield
         except sqlite3.ProgrammingError as error:
-            raise problems.Closed(f"{self.path} is closed: {error}") from error
+            raise problems.ClosedError(f"{self.path} is closed: {error}") from error
         except sqlite3.Error as error:
             raise problem_of(error, self.path) from error
 
@@ -221,7 +221,7 @@ ADVICE = {
 """What to do, by the code of SQLite."""
 
 
-def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageProblem:
+def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageError:
     """What the service calls an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None) or 0
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
@@ -229,12 +229,12 @@ def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.Stor
     if code & 0xFF in ADVICE:
         text = f"{text}: {ADVICE[code & 0xFF]}"
     if code == sqlite3.SQLITE_IOERR_FSYNC or code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return problems.StorageFailed(text)
+        return problems.StorageFailedError(text)
     if code & 0xFF == sqlite3.SQLITE_FULL:
-        return problems.StorageFull(text)
+        return problems.StorageFullError(text)
     if code & 0xFF == sqlite3.SQLITE_CANTOPEN:
         text = f"{text}: {_why_not_opened(Path(path))}"
-    return problems.StorageUnavailable(text)
+    return problems.StorageUnavailableError(text)
 
 
 def _why_not_opened(path: Path) -> str:
