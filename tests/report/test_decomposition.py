@@ -99,3 +99,13 @@ def test_without_a_policy_the_best_that_can_be_taken_apart(plain_python):  # noq
     others = bw.simulate(bw.UCB1(), WORLD, horizon=20, replications=2, seed=SEED, jobs=1).study()
     with pytest.raises(InvalidArgumentError, match="this study has none; kinds that are: "):
         contents(others, "decomposition")
+
+
+def test_what_is_being_done_is_said_before_it_is_done(study, capfd):
+    study.decompose("Tsallis", replications=2)
+    assert (
+        capfd.readouterr().err
+        == "Tsallis in Bernoulli(n_arms=3, gap=0.3): 2 replications played again and taken apart\n"
+    )
+    study.decompose("Tsallis", replications=1, progress=False)
+    assert capfd.readouterr().err == ""

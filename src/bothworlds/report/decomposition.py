@@ -150,9 +150,9 @@ def decompose(
     horizon = cell["horizon"]
     rounds = np.unique(np.geomspace(1, horizon, POINTS).round().astype(np.int64))
     sums, plays = [], []
-    with Progress(
-        f"{policy} in {panel.title}, taken apart", many, enabled=None if progress else False
-    ) as bar:
+    with Progress(f"{policy} in {panel.title}, taken apart", many, enabled=progress, lines=True) as bar:
+        # said at once: the first may have to wait for kernels that are compiled
+        bar.say(f"{policy} in {panel.title}: {counted(many, 'replication')} played again and taken apart")
         for number in range(many):
             taken = account_run(
                 player,
@@ -165,6 +165,8 @@ def decompose(
             )
             sums.append(term_sums(taken, rounds))
             plays.append(np.cumsum(taken.p[:-1, taken.suboptimal], axis=0)[rounds - 1])
+            if number == 0:
+                bar.restart()
             bar.advance(1)
     terms = {term: np.array([one[term] for one in sums]) for term in TERMS}
     bands = {term: mean_band(values) for term, values in terms.items()}

@@ -338,7 +338,7 @@ class Study:
         replications:
             How many, from the first on; all, without it.
         progress:
-            Whether a terminal shows how far it is.
+            Whether to say on stderr how far it is.
         """
         from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
         from bothworlds.report.figures.contents import choose_worlds  # noqa: PLC0415

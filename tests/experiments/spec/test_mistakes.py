@@ -381,6 +381,7 @@ kind = "ucb2"
 kind = "ftrl"
 regularizer = "tsallis"
 beta = [0.3, 0.5]
+constants = "light"
 label = "β={beta:nothing}"
 [[environment]]
 label = "{gap} {foo}"
@@ -395,11 +396,11 @@ label = "{}"
 """
     kind, spec, label, positional = mistakes(text)
     assert kind.startswith("line 4, policy[0].kind: no policy is called 'ucb2'")
-    assert spec.startswith("line 9, policy[1].label: ")
+    assert spec.startswith("line 10, policy[1].label: ")
     assert label == (
-        "line 11, environment[0].label: label must be a template of settings in braces, "
+        "line 12, environment[0].label: label must be a template of settings in braces, "
         "got '{gap} {foo}': unknown 'foo'; the settings of Bernoulli are kind, n_arms, gap"
     )
-    assert positional.startswith("line 19, environment[1].label: ")
+    assert positional.startswith("line 20, environment[1].label: ")
     with pytest.raises(InvalidArgumentError, match="unknown 'bta'; did you mean 'beta'"):
         fill_template("{bta}", {"kind": "tsallis", "beta": 0.3}, "Tsallis")
