@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from bothworlds.errors import InvalidArgumentError, StoreError
+from bothworlds.report.figures.figure import every_panel
 from bothworlds.report.numbers import frames, statistics
 from bothworlds.report.page import page
 from bothworlds.report.study import Study
@@ -261,6 +262,10 @@ def test_who_has_played_alone_is_not_ranked(tmp_path):
         assert "1.00" not in part.table("ranking", format=form)
     assert "No policy is called best" in page(part)
     assert part.plot("probabilities", world=1).axes
+    with pytest.raises(InvalidArgumentError, match=r"“Switching”: no result of .* yet"):
+        part.plot("probabilities", world="Switching")
+    drawn = [name for name, _ in every_panel(part)]
+    assert [name for name in drawn if name.startswith("prob")] == ["probabilities-01-bernoulli-gap-0-1"]
 
 
 def test_a_folder_that_is_no_study_is_refused(tmp_path):

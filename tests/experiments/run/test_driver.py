@@ -178,12 +178,13 @@ def test_lines_where_nobody_sees_a_bar(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == f"nothing to play: 16 of 16 chunks are in {tmp_path / 'out'} already\n"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kernels", [[], [Cell(0, 0, 0, 60)]])
 def test_compiling_is_spoken_of_where_there_is_some(tmp_path, monkeypatch, capsys, kernels):
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
-    monkeypatch.setattr(module, "TICK", 0.0)
+    monkeypatch.setattr(module, "TICK", 0.01)
     monkeypatch.setattr(module, "missing_kernels", lambda *_: kernels)
-    run_study(study(replications=2000), tmp_path / "out", jobs=1)
+    run_study(study(replications=20_000), tmp_path / "out", jobs=1)
     told = capsys.readouterr().err
     assert "  0 of " in told
     assert ("kernels compile" in told) == bool(kernels)

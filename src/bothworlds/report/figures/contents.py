@@ -702,6 +702,14 @@ def probabilities(
     chosen = policy if policy is not None else _best_first(study, panel, names)[0]
     _check_policy(study, "policy", chosen)
     cell = study.manifest["cells"][panel.cells[chosen]]
+    if cell["cell"] not in set(study.summary["cell"]):
+        raise InvalidArgumentError(
+            "world",
+            panel.title,
+            "one that the policy has played",
+            got=f"“{panel.title}”: no result of {chosen} yet",
+            fix="run the rest of the study, or choose another world",
+        )
     frame = study.probabilities(cell["cell"])
     if frame.empty:
         raise InvalidArgumentError(

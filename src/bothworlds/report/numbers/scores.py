@@ -130,12 +130,13 @@ def ranking(cells: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """
     here = at_largest_horizon(scores)
     world = ["environment", "horizon"]
-    planned, played = (frame.groupby(world)["policy"].nunique() for frame in (cells, here))
-    whole = [played[key] == planned[key] for key in here[world].itertuples(index=False, name=None)]
+    planned, played = (frame.groupby(world)["policy"].transform("nunique") for frame in (cells, here))
+    whole = played.to_numpy() == planned.set_axis(cells["cell"])[here["cell"]].to_numpy()
     known = here[whole].dropna(subset="ratio")
+    groups = dict(iter(known.groupby("policy", sort=False)))
     rows = []
     for policy in dict.fromkeys(cells["policy"]):
-        group = known[known["policy"] == policy].reset_index()
+        group = groups.get(policy, known.iloc[:0])
         worst = group["ratio"].idxmax() if len(group) else None
         rows.append(
             {
