@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from doctest import NORMALIZE_WHITESPACE
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sybil import Example, Sybil
@@ -45,30 +46,38 @@ def leave(namespace: dict[str, Any]) -> None:
 
 
 def run_commands(example: Example) -> None:
-    """Run the lines of a console block that begin with ``$ bothworlds``; they must succeed.
+    """Run the line of a console block, which begins with ``$ bothworlds``; it must succeed.
 
-    The other lines are what they print, but for spaces, and for lines left out.
+    The other lines are what it prints, all of it, but for spaces and empty lines.
     """
-    printed: list[str] = []
-    for line in example.parsed.splitlines():
-        if line.startswith("$ bothworlds "):
-            command = [sys.executable, "-m", *shlex.split(line[2:])]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise AssertionError(f"{line}\n{done.stdout}{done.stderr}")
-            printed = [" ".join(shown.split()) for shown in done.stdout.splitlines()]
-        elif " ".join(line.split()) not in printed:
-            raise AssertionError(f"not printed: {line}\nbut:\n" + "\n".join(printed))
+    line, *told = example.parsed.splitlines()
+    command = [sys.executable, "-m", *shlex.split(line.removeprefix("$ "))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AssertionError(f"{line}\n{done.stdout}{done.stderr}")
+    expected, printed = (
+        [" ".join(shown.split()) for shown in lines if shown.strip()]
+        for lines in (told, done.stdout.splitlines())
+    )
+    if expected != printed:
+        raise AssertionError(f"{line}\nprints:\n{done.stdout}")
+
+
+def compare_with_file(example: Example) -> None:
+    """The experiment that the tutorial shows is a part of the file that ``bothworlds new`` wrote."""
+    if example.parsed not in Path("experiment.toml").read_text(encoding="utf-8"):
+        raise AssertionError(f"experiment.toml does not hold:\n{example.parsed}")
 
 
 console = CodeBlockParser(language="console", evaluator=run_commands)
+experiment = CodeBlockParser(language="toml", evaluator=compare_with_file)
 markdown = PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE)
 docstrings = DocTestParser(NORMALIZE_WHITESPACE)
 around: dict[str, Any] = {"setup": enter, "teardown": leave}
 pytest_collect_file = SybilCollection(
     [
         Sybil(parsers=[markdown], patterns=["*.md"], excludes=["**/tutorial.md"], **around),
-        Sybil(parsers=[markdown, console], patterns=["**/tutorial.md"], **around),
+        Sybil(parsers=[markdown, console, experiment], patterns=["**/tutorial.md"], **around),
         Sybil(parsers=[docstrings], patterns=["*.py"], path="src", **around),
     ]
 ).pytest()

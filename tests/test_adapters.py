@@ -162,6 +162,7 @@ def test_there_and_back():
     world = from_gymnasium(lambda: to_gymnasium(coins, horizon=300))
     losses = world.losses(np.random.default_rng(1), 0, 3000)
     assert losses.shape == (3000, 3)
+    assert repr(world) == "GymnasiumWorld(<BanditEnv instance>, n_arms=3, low=0, high=1)"
     np.testing.assert_allclose(losses.mean(axis=0), coins.means, atol=4 * 0.5 / math.sqrt(3000))
     scaled = from_gymnasium(lambda: to_gymnasium(coins, horizon=300), low=-1.0, high=1.0)
     assert set(np.unique(scaled.losses(np.random.default_rng(1), 0, 50))) == {0.0, 0.5}

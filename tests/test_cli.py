@@ -54,13 +54,17 @@ def test_from_an_empty_folder_to_a_report(folder):
     assert "<title>" in page
     assert (folder / "small/tables/summary.tex").is_file()
     assert bw.Study.load("small").complete
-    again = call("report", "small", "--figures")
+    again = call("report", "small", "--figures", "--siunitx")
     assert "Figures: small/figures" in again
+    assert "S[table-format" in (folder / "small/tables/summary.tex").read_text(encoding="utf-8")
     assert {path.suffix for path in (folder / "small/figures").iterdir()} >= {".svg", ".pdf", ".png"}
     drawn = call("figures", "small", "-p", "regret:1", "-p", "survival", "--y", "log", "-o", "one.svg")
     assert drawn.startswith("one.svg\n(a) Regret in Bernoulli")
     assert (folder / "one.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "Figures: all, " in call("figures", "small", "--format", "svg", "-o", "all")
+    with pytest.raises(InvalidArgumentError, match=r"--format must be pdf, as the name .*, got 'svg'; leave"):
+        call("figures", "small", "-p", "regret", "--format", "svg", "-o", "x.pdf")
+    assert not (folder / "x.svg").exists()
 
 
 def test_one_of_a_kind_is_not_plural(folder, capfd):

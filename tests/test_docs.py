@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from latex2mathml.converter import convert
 
-PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+from bothworlds.theory import account
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
 
 
 def formulas(text):
@@ -21,3 +24,11 @@ def formulas(text):
 def test_no_command_of_latex_is_printed_as_it_stands(page):
     for formula in formulas(page.read_text()):
         assert "\\" not in convert(formula), formula
+
+
+def test_regret_is_estimated_against_the_comparator_of_the_accounts():
+    """q̃, with a part of its mass on V: against q itself the lemmas do not hold."""
+    estimates = [f for f in formulas((DOCS / "proof.md").read_text()) if r"\langle \hat\ell^t, p^t -" in f]
+    assert len(estimates) >= 3
+    assert all(r"p^t - \tilde q^t \rangle" in formula for formula in estimates)
+    assert "p^t − q̃^t" in (account.__doc__ or "")

@@ -130,7 +130,9 @@ def from_gymnasium(
     >>> bool(run.regret[0, :, -1].max() < 100)
     True
     """
-    arms = int(getattr(make().action_space, "n", 0))
+    made = make()
+    wrapped = str(made)
+    arms = int(getattr(made.action_space, "n", 0))
     if arms < 1:
         raise InvalidArgumentError("make", make, "one that makes an environment with discrete actions")
     low, high = _check.number("low", low), _check.number("high", high, above=low)
@@ -145,6 +147,9 @@ def from_gymnasium(
             seed = int(random.integers(2**31))
             columns = [_rewards(make(), arm, stop - start, seed) for arm in range(arms)]
             return (high - np.column_stack(columns)) / (high - low)
+
+        def __repr__(self) -> str:
+            return f"GymnasiumWorld({wrapped}, n_arms={arms}, low={low:g}, high={high:g})"
 
     return GymnasiumWorld()
 

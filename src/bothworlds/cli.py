@@ -56,6 +56,10 @@ Taken = Annotated[
     typer.Option("--account", help="Also take a run of each FTRL policy apart: where did the regret go?"),
 ]
 
+Siunitx = Annotated[
+    bool, typer.Option("--siunitx", help="LaTeX tables with columns of siunitx, aligned at the point.")
+]
+
 
 def _version_asked(asked: bool) -> None:
     if asked:
@@ -135,6 +139,7 @@ def run(
     report: Annotated[bool, typer.Option(help="Write tables and the report at the end.")] = True,
     figures: Figures = False,
     account: Taken = False,
+    siunitx: Siunitx = False,
 ) -> None:
     """Run a study, or the rest of it, and show what came out.
 
@@ -161,7 +166,7 @@ def run(
     folder = folder or Path(file.stem)
     command = ["bothworlds", *sys.argv[1:]]
     run_study(experiment, folder, jobs=jobs, executor=cluster, command=command)
-    _show(folder, report, figures, account)
+    _show(folder, report, figures, account, siunitx)
 
 
 def _read(file: Path, settings: list[str] | None, seed: int | None, replications: int | None) -> Experiment:
@@ -192,12 +197,13 @@ def report_command(
     folder: Annotated[Path, typer.Argument(help="The folder of a study, finished or not.")],
     figures: Figures = False,
     account: Taken = False,
+    siunitx: Siunitx = False,
 ) -> None:
     """Write tables and the report of a study again, and show its scorecard."""
-    _show(folder, True, figures, account)
+    _show(folder, True, figures, account, siunitx)
 
 
-def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
+def _show(folder: Path, report: bool, figures: bool, account: bool, siunitx: bool) -> None:
     from bothworlds.report.study import Study
 
     study = Study.load(folder)
@@ -205,16 +211,16 @@ def _show(folder: Path, report: bool, figures: bool, account: bool) -> None:
     if study.has_evidence:
         out.print(study.rich("evidence"))
     if report:
-        _write(study, folder, figures, account)
+        _write(study, folder, figures, account, siunitx)
 
 
-def _write(study: Study, folder: Path, figures: bool, account: bool) -> None:
+def _write(study: Study, folder: Path, figures: bool, account: bool, siunitx: bool) -> None:
     from bothworlds.report.evidence import evidence_section
     from bothworlds.report.page import write_report
     from bothworlds.report.theory import bounds, regret_section
 
     with err.status("Writing tables and report …"):
-        study.write_tables(folder / "tables")
+        study.write_tables(folder / "tables", siunitx=siunitx)
         proved = bounds(study)
         sections = (evidence_section(study), regret_section(study) if account else None)
         extra = [section for section in sections if section]
@@ -273,11 +279,16 @@ def figures_command(
 
     Prints what each panel shows, for the caption; beside a decomposition stands its LaTeX table.
     """
-    from bothworlds.report.figures.figure import draw_figures, write_figures
+    from bothworlds.report.figures.figure import FORMATS, draw_figures, write_figures
     from bothworlds.report.study import Study
 
     study = Study.load(folder)
     looks = {"width": width, "height": height, "font": font, "names": names, "titles": titles}
+    ending = target.suffix[1:] if target is not None and panel else ""
+    if form and ending in FORMATS and ending not in form:
+        raise InvalidArgumentError(
+            "--format", form[0], f"{ending}, as the name says that --out gives", fix="leave one of them out"
+        )
     formats = form or [target.suffix[1:] if target is not None and target.suffix else "pdf"]
     if not panel:
         with err.status("Drawing figures …"):

@@ -62,8 +62,11 @@ def test_csv_with_one_row_and_windows_line_ends(tmp_path):
         ),
         ("a,b\n\n0.5,0.5\n\n0.5,x\n", r"2 numbers in every row, got '0.5,x' in line 5 of .*losses.csv"),
         ("0.5,NA\n0.5,0.5\n", r"2 numbers in every row, got '0.5,NA' in line 1 of .*losses.csv"),
-        ("a,b\n0.5,1.5\n", r"losses\[0\]\[1\] must be in \[0, 1\], got 1.5; rescale losses"),
-        ("0.5,nan\n", r"losses\[0\]\[1\] must be in \[0, 1\], got nan"),
+        ("a,b\n0.5,1.5\n", r"losses in \[0, 1\], got 1.5 in line 2, column b of .*csv; rescale losses"),
+        (
+            "0.5,nan\n",
+            r"losses in \[0, 1\], got nan in line 1, column number 2 of .*csv; every arm needs a loss",
+        ),
         ("", r"path must be a file with at least one row of losses, got .*losses.csv with none"),
         ("a,b\n", r"path must be a file with at least one row of losses, got .*losses.csv with none"),
     ],

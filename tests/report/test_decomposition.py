@@ -8,6 +8,7 @@ import pytest
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.report.decomposition import TERMS
+from bothworlds.report.figures.figure import contents
 from interpreting import plain_python  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -85,3 +86,26 @@ def test_what_cannot_be_taken_apart_is_refused(study):
         study.decompose("paper", replications=4)
     with pytest.raises(InvalidArgumentError, match="a policy of the study"):
         study.decompose("papper")
+
+
+def test_without_a_policy_the_best_that_can_be_taken_apart(plain_python):  # noqa: F811
+    played = {"watched": bw.Watched(bw.InsuredSampler()), "UCB1": bw.UCB1(), "Tsallis": bw.TsallisINF()}
+    study = bw.simulate(played, WORLD, horizon=20, replications=2, seed=SEED, jobs=1).study()
+    (panel,) = contents(study, "decomposition")
+    assert "of Tsallis in" in panel.caption
+    for options in ({"policies": ["UCB1"]}, {"policy": "watched"}):
+        with pytest.raises(InvalidArgumentError, match="here: 'Tsallis'; choose one with policy=… in Python"):
+            contents(study, "decomposition", **options)
+    others = bw.simulate(bw.UCB1(), WORLD, horizon=20, replications=2, seed=SEED, jobs=1).study()
+    with pytest.raises(InvalidArgumentError, match="this study has none; kinds that are: "):
+        contents(others, "decomposition")
+
+
+def test_what_is_being_done_is_said_before_it_is_done(study, capfd):
+    study.decompose("Tsallis", replications=2)
+    assert (
+        capfd.readouterr().err
+        == "Tsallis in Bernoulli(n_arms=3, gap=0.3): 2 replications played again and taken apart\n"
+    )
+    study.decompose("Tsallis", replications=1, progress=False)
+    assert capfd.readouterr().err == ""

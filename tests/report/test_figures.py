@@ -15,6 +15,8 @@ from bothworlds.report.charts.rows import short_labels
 from bothworlds.report.figures.contents import Line, Lines, Look, log_ticks
 from bothworlds.report.figures.figure import as_bytes, contents, draw_figures, figure, write_figures
 from bothworlds.report.figures.style import inches, spread
+from bothworlds.report.page import page
+from bothworlds.report.page.data import page_data
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, WORLDS, FakePolicy, FakeStudy, write_store
 
@@ -143,7 +145,7 @@ def test_policies_are_renamed_by_a_template_and_colored_by_a_setting(swept):
         contents(swept, "regret", world=1, label="β={beta}")
     with pytest.raises(InvalidArgumentError, match=r"settings of .* are beta, log_barrier"):
         contents(swept, "regret", world=1, label="{alpha}")
-    with pytest.raises(InvalidArgumentError, match="labels of the study"):
+    with pytest.raises(InvalidArgumentError, match="a policy of the study"):
         contents(swept, "regret", policies=["FTRL"])
 
 
@@ -322,3 +324,66 @@ def test_regret_is_on_a_log_scale_where_it_has_a_logarithm(late, scale):
     assert "$10^{3}$" in texts
     assert ("$0$" in texts) == (scale == "symlog")
     assert 200.0 in ax.yaxis.get_minorticklocs()
+
+
+# --- studies that are not finished, or too small ----------------------------------------------------------
+
+
+def test_a_world_without_results_has_no_heat_map_and_the_others_keep_theirs(swept, tmp_path):
+    folder = tmp_path / "out"
+    policies = tuple(
+        FakePolicy(f"β={b} C={c}", "ftrl", ("log T", 1.0), ("√T", 1.0), {"beta": b, "log_barrier": c})
+        for b in (0.2, 0.5)
+        for c in (1.0, 10.0)
+    )
+    fake = FakeStudy((*policies, POLICIES[2]), WORLDS[:2])
+    # chunks 0 and 1 are cell 0: of the second world only UCB1, which has no such settings, is there
+    write_store(folder, fake, horizons=(500,), replications=4, per_chunk=1, missing={6, 7, 8, 9})
+    part = Study.load(folder)
+    with pytest.raises(InvalidArgumentError, match=r"“Bernoulli gap=0\.2”: no policy has finished in it"):
+        contents(part, "heat", world=2)
+    assert [heat["title"] for heat in page_data(part)["heats"]] == ["Bernoulli gap=0.1"]
+    assert len(page_data(swept)["heats"]) == 2
+    assert "Final regret" in page(part)
+
+
+def test_a_single_replication_has_no_survival_curve(tmp_path):
+    fake = FakeStudy(POLICIES[:2], WORLDS[:1])
+    alone = Study.load(write_store(tmp_path / "out", fake, horizons=(500,), replications=1))
+    with pytest.raises(InvalidArgumentError, match=r"replications must be two or more, .* got 1"):
+        alone.plot("survival")
+    written = write_figures(alone, tmp_path / "figures", formats=("svg",))
+    assert not [path for path in written if path.name.startswith("survival")]
+
+
+def test_what_was_not_swept_is_not_said_to_be_none(small):
+    with pytest.raises(
+        InvalidArgumentError, match="got 0 such numbers; this study varies nothing; a list of"
+    ):
+        contents(small, "heat")
+    with pytest.raises(
+        InvalidArgumentError, match="got none; swept in this study: nothing; a list of values"
+    ):
+        contents(small, "sweep")
+
+
+def test_a_policy_that_is_not_there_is_answered_with_those_that_are(small):
+    for kind, options in (
+        ("regret", {"policies": ["UCB"]}),
+        ("pairs", {"reference": "UCB"}),
+        ("probabilities", {"policy": "UCB"}),
+    ):
+        with pytest.raises(
+            InvalidArgumentError, match=r"\('FTRL Tsallis β=0.5', 'UCB1'\).*did you mean 'UCB1'"
+        ):
+            contents(small, kind, **options)
+
+
+def test_a_run_says_how_probabilities_are_kept():
+    world = bw.environments.Bernoulli(n_arms=2, gap=0.3)
+    run = bw.simulate(bw.UCB1(), world, horizon=50, replications=2, seed=1)
+    with pytest.raises(InvalidArgumentError, match=r"simulate\(\.\.\., probabilities=True\) keeps them"):
+        run.plot("probabilities")
+    kept = bw.simulate(bw.UCB1(), world, horizon=50, replications=2, seed=1, probabilities=True)
+    assert kept.plot("probabilities").axes
+    assert not kept.study().has_evidence

@@ -12,7 +12,9 @@ import pytest
 from scipy import stats
 
 from bothworlds.errors import InvalidArgumentError, StoreError
+from bothworlds.report.figures.figure import every_panel
 from bothworlds.report.numbers import frames, statistics
+from bothworlds.report.page import page
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, STANDARD, WORLDS, FakeStudy, draw, many, marks_of, write_store
 
@@ -240,13 +242,30 @@ def test_replications_that_do_not_fit_together_are_refused(tmp_path, monkeypatch
         Study.load(folder)
 
 
-def test_a_policy_missing_in_a_world_ranks_after_those_that_have_all(tmp_path):
+def test_only_worlds_that_all_policies_have_played_are_ranked(tmp_path):
     part = Study.load(write_store(tmp_path / "out", horizons=(1000,), per_chunk=1, missing={4, 9}))
     # chunks 0 and 1 are cell 0; chunks 4 and 9 are cells 3 and 8: Decoupled in both Bernoulli worlds
-    assert part.ranking["policy"].iloc[-1] == "Decoupled"
-    assert part.ranking["environments"].tolist() == [4, 4, 4, 4, 2]
+    assert part.ranking["environments"].tolist() == [2] * 5
+    ratios = part.scores.query("policy == 'UCB1' and environment in ('Switching', 'Corrupted')")["ratio"]
+    assert part.ranking.set_index("policy")["geometric_mean"]["UCB1"] == pytest.approx(stats.gmean(ratios))
     assert np.isnan(part.scorecard.loc["Decoupled", "Bernoulli gap=0.1"])
     assert "–" in part.table("scorecard")
+
+
+def test_who_has_played_alone_is_not_ranked(tmp_path):
+    alone = set(range(3, 22))  # all but chunks 0 to 2: cells 0 and 1
+    part = Study.load(write_store(tmp_path / "out", horizons=(1000,), per_chunk=1, missing=alone))
+    assert set(part.ranking["policy"]) == set(part.policies)
+    assert part.ranking[["geometric_mean", "by_median", "worst"]].isna().all(axis=None)
+    assert (part.ranking["environments"] == 0).all()
+    for form in ("text", "latex", "markdown", "csv"):
+        assert "1.00" not in part.table("ranking", format=form)
+    assert "No policy is called best" in page(part)
+    assert part.plot("probabilities", world=1).axes
+    with pytest.raises(InvalidArgumentError, match=r"“Switching”: no result of .* yet"):
+        part.plot("probabilities", world="Switching")
+    drawn = [name for name, _ in every_panel(part)]
+    assert [name for name in drawn if name.startswith("prob")] == ["probabilities-01-bernoulli-gap-0-1"]
 
 
 def test_a_folder_that_is_no_study_is_refused(tmp_path):

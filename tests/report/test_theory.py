@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 import bothworlds as bw
@@ -104,3 +107,14 @@ def test_where_the_regret_went(study):
     domains = [encoding["y"]["scale"]["domain"] for encoding in areas]
     assert domains[0] == domains[1]  # policies of a world are compared on one scale
     assert domains[0][1] >= max(row["regret"] for _, chart in section.charts for row in chart.data.values)
+
+
+def test_the_parts_are_as_large_as_the_text_of_the_page(study):
+    """Drawn at the width of their place, a view each, so that nothing is shrunk; and no font is small."""
+    told = page(study, sections=[regret_section(study)])
+    found = re.search(r'id="data"[^>]*>(.*?)</script>', told, re.DOTALL)
+    for spec in json.loads(found[1])["extra"]:
+        assert "containerSize" in json.dumps(spec["signals"])  # Vega's word for the width of the place
+        sizes = [float(size) for size in re.findall(r'"\w*[fF]ontSize": ([\d.]+)', json.dumps(spec))]
+        assert sizes
+        assert min(sizes) >= 11

@@ -176,13 +176,20 @@ def test_a_solver_that_fails_is_not_hidden(world, t):
         bw.simulate(Stuck(), world, horizon=30)
 
 
+def test_policies_by_name():
+    named, made = (bw.simulate(p, WORLD, horizon=20, replications=2, seed=1) for p in ("ucb1", bw.UCB1()))
+    assert named.labels == made.labels == ("UCB1()",)
+    assert np.array_equal(named.measured, made.measured, equal_nan=True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"policies": []}, r"policies must be at least one policy, got none"),
         ({"policies": {}}, r"policies must be at least one policy, got none"),
-        ({"policies": "ucb1"}, r"policies must be a policy, a list of them, or a mapping, got 'ucb1'"),
-        ({"policies": bw.UCB1}, r"policies must be a policy, a list of them, or a mapping, got <class"),
+        ({"policies": "ucb"}, r"no policy is called 'ucb'; did you mean '\w*ucb\w*'\? Known: "),
+        ({"policies": "watched"}, r"policies must be a policy that can do without settings.*; write Watched"),
+        ({"policies": bw.UCB1}, r"policies must be a policy, a list .*, got <class .*; write UCB1\(\)"),
         ({"policies": [bw.UCB1]}, r"policies\[0\] must be a policy such as .*; write UCB1\(\)"),
         ({"policies": {"a": 3}}, r"policy must be a policy such as .*, got 3"),
         (

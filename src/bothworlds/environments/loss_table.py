@@ -53,8 +53,9 @@ class LossTable(Environment, name="loss-table"):
         with file.open(newline="", encoding="utf-8-sig") as stream:  # spreadsheets put a mark in front
             reader = csv.reader(stream)
             rows = [(reader.line_num, row) for row in reader if row]
+        header: list[str] = []
         if rows and not any(_numeric([cell]) for cell in rows[0][1]):
-            del rows[0]  # a header; a row with a single number in it is data, if perhaps bad data
+            header = rows.pop(0)[1]  # a header; a row with a single number in it is data, if perhaps bad data
         for line, row in rows:
             if not _numeric(row) or len(row) != len(rows[0][1]):
                 raise InvalidArgumentError(
@@ -67,7 +68,21 @@ class LossTable(Environment, name="loss-table"):
             raise InvalidArgumentError(
                 "path", str(file), "a file with at least one row of losses", got=f"{file} with none"
             )
-        return cls(np.array([row for _, row in rows], dtype=np.float64))
+        try:
+            return cls(np.array([row for _, row in rows], dtype=np.float64))
+        except InvalidArgumentError as error:
+            if not error.index:
+                raise
+            row_number, arm = error.index
+            line, row = rows[row_number]
+            column = header[arm] if len(header) == len(row) else f"number {arm + 1}"
+            raise InvalidArgumentError(
+                "path",
+                str(file),
+                "a file of losses in [0, 1]",
+                got=f"{row[arm].strip()} in line {line}, column {column} of {file}",
+                fix=error.fix,
+            ) from error
 
     @property
     def n_arms(self) -> int:

@@ -27,11 +27,14 @@ def check_table(name: str, values: Any, n_arms: int | None = None, first_row: in
     bad = ~((table >= 0.0) & (table <= 1.0))
     if bad.any():
         row, arm = np.argwhere(bad)[0]
+        missing = np.isnan(table[row, arm])
         raise InvalidArgumentError(
             name,
             float(table[row, arm]),
             "in [0, 1]",
-            fix="rescale losses to [0, 1] (reward r is loss 1 − r)",
+            fix="every arm needs a loss in every round: fill it in, or leave the round out"
+            if missing
+            else "rescale losses to [0, 1] (reward r is loss 1 − r)",
             index=(first_row + int(row), int(arm)),
         )
     return table

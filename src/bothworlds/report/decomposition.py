@@ -106,6 +106,26 @@ class Decomposition:
         return html_table(table.header, table.rows, [table.title, *table.notes])
 
 
+def accountable_labels(study: Study) -> list[str]:
+    """The policies of a study that play an FTRL minimizer, in the order of its file."""
+    return [
+        str(entry["label"])
+        for entry in study.manifest["policies"]
+        if entry["kind"] in policies.REGISTRY and policies.REGISTRY[entry["kind"]].accountable
+    ]
+
+
+def not_accountable(study: Study, got: str) -> InvalidArgumentError:
+    """The refusal of a policy without such a decomposition, which names those of the study that have one."""
+    labels = accountable_labels(study)
+    if labels:
+        fix = f"here: {', '.join(map(repr, labels))}; choose one with policy=… in Python, or --policy"
+    else:
+        fix = f"this study has none; kinds that are: {', '.join(accountable())}"
+    wanted = "one that plays an FTRL minimizer: the regret of others has no such decomposition"
+    return InvalidArgumentError("policy", got, wanted, got=got, fix=fix)
+
+
 def decompose(
     study: Study, panel: Panel, *, policy: str, replications: int | None = None, progress: bool = True
 ) -> Decomposition:
@@ -115,14 +135,9 @@ def decompose(
         raise InvalidArgumentError("policy", policy, "a policy of the study", fix=fix)
     manifest = study.manifest
     cell = manifest["cells"][panel.cells[policy]]
+    if policy not in accountable_labels(study):
+        raise not_accountable(study, policy)
     player = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
-    if not player.accountable:
-        raise InvalidArgumentError(
-            "policy",
-            policy,
-            "one that plays an FTRL minimizer: the regret of others has no such decomposition",
-            fix=f"those that do: {', '.join(accountable())}",
-        )
     if not cell["optimal"]:
         raise InvalidArgumentError(
             "world", panel.title, "one whose optimal arms are known", fix="those with fixed gaps have some"
@@ -135,9 +150,9 @@ def decompose(
     horizon = cell["horizon"]
     rounds = np.unique(np.geomspace(1, horizon, POINTS).round().astype(np.int64))
     sums, plays = [], []
-    with Progress(
-        f"{policy} in {panel.title}, taken apart", many, enabled=None if progress else False
-    ) as bar:
+    with Progress(f"{policy} in {panel.title}, taken apart", many, enabled=progress, lines=True) as bar:
+        # said at once: the first may have to wait for kernels that are compiled
+        bar.say(f"{policy} in {panel.title}: {counted(many, 'replication')} played again and taken apart")
         for number in range(many):
             taken = account_run(
                 player,
@@ -150,6 +165,8 @@ def decompose(
             )
             sums.append(term_sums(taken, rounds))
             plays.append(np.cumsum(taken.p[:-1, taken.suboptimal], axis=0)[rounds - 1])
+            if number == 0:
+                bar.restart()
             bar.advance(1)
     terms = {term: np.array([one[term] for one in sums]) for term in TERMS}
     bands = {term: mean_band(values) for term, values in terms.items()}

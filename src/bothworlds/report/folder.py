@@ -102,12 +102,18 @@ def results_of(run: Run) -> Results:
     ]
     shared = cell_facts(world, run.horizon) | {"environment": 0, "horizon": run.horizon}
     batches = [Batch(i, int(numbers[0]), total) for i in range(len(run.labels))]
+    kept = (
+        {}
+        if run.probabilities is None
+        else {i: (run.checkpoints, run.probabilities[i, 0]) for i in range(len(run.labels))}
+    )
     manifest = {
         "version": __version__,
         "title": repr(world),
         "description": "",
         "seed": run.seed,
         "replications": total,
+        "record": ["regret", *(["probabilities"] if kept else [])],
         "tell_horizon": run.tell_horizon,
         "fingerprint": "",
         "policies": entries,
@@ -123,11 +129,6 @@ def results_of(run: Run) -> Results:
         i: Runs(numbers, run.checkpoints, run.regret[i], run.clean_regret[i], run.losses[i])
         for i in range(len(run.labels))
     }
-    kept = (
-        {}
-        if run.probabilities is None
-        else {i: (run.checkpoints, run.probabilities[i, 0]) for i in range(len(run.labels))}
-    )
     return Results(manifest, runs, dict.fromkeys(batches, math.nan), {}, kept)
 
 

@@ -196,8 +196,11 @@ class Study:
 
     @property
     def ranking(self) -> pd.DataFrame:
-        """Policies by the geometric mean of their ratios over environments (largest horizon), best first."""
-        return self._frame("ranking", lambda: scores.ranking(self.scores))
+        """Policies by the geometric mean of their ratios over environments (largest horizon), best first.
+
+        Of a study that is not finished, only worlds that all policies have played count.
+        """
+        return self._frame("ranking", lambda: scores.ranking(self.cells, self.scores))
 
     @property
     def scorecard(self) -> pd.DataFrame:
@@ -335,15 +338,12 @@ class Study:
         replications:
             How many, from the first on; all, without it.
         progress:
-            Whether a terminal shows how far it is.
+            Whether to say on stderr how far it is.
         """
         from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
         from bothworlds.report.figures.contents import choose_worlds  # noqa: PLC0415
 
-        found = choose_worlds(self, world)
-        cells = self.manifest["cells"]
-        known = [panel for panel in found if cells[next(iter(panel.cells.values()))]["optimal"]]
-        panel = (known or found)[0]
+        panel = choose_worlds(self, world, optimal=True)[0]
         return decompose(self, panel, policy=policy, replications=replications, progress=progress)
 
     def probabilities(self, cell: int) -> pd.DataFrame:
@@ -420,6 +420,7 @@ class Study:
             ``"survival"``, P(final regret > x) (``x``, ``y``), ``"pairs"`` against a ``reference``,
             ``"sweep"`` over a ``setting`` (``x``, ``y``), ``"heat"`` over two ``settings``,
             ``"probabilities"`` of a ``policy``'s arms (``x``), ``"decomposition"`` of a ``policy``'s regret
+            in the worlds whose optimal arms are known, by default of the best that plays an FTRL minimizer
             (``x``, ``y``, ``bounds``, ``replications``), ``"scores"``, ``"timing"`` (``x``).
         world:
             Its title, the label of its environment, or its number from 1; without it, a panel for each.
@@ -468,13 +469,15 @@ class Study:
             equal=equal,
         )
 
-    def write_tables(self, folder: str | PathLike[str] | None = None) -> list[Path]:
+    def write_tables(self, folder: str | PathLike[str] | None = None, *, siunitx: bool = False) -> list[Path]:
         """Write all tables as CSV, LaTeX and Markdown, each whole or not at all.
 
         Parameters
         ----------
         folder:
             By default ``tables`` in the folder of the study; made if it is not there.
+        siunitx:
+            As of :meth:`table`, for those in LaTeX.
 
         Returns
         -------
@@ -483,7 +486,7 @@ class Study:
         """
         target = self.path / "tables" if folder is None else Path(folder)
         files = (
-            (f"{name}.{ending}", self.table(name, format=form).encode())
+            (f"{name}.{ending}", self.table(name, format=form, siunitx=siunitx).encode())
             for name in (*ALL_TABLES, *([EVIDENCE] if self.has_evidence else []))
             for ending, form in ENDINGS.items()
             if form == "csv" or name in TITLES

@@ -31,7 +31,7 @@ def default_checkpoints(horizon: int, count: int = 100) -> IntArray:
 
 
 def simulate(
-    policies: Policy | Sequence[Policy] | Mapping[str, Policy],
+    policies: Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str],
     environment: Environment,
     *,
     horizon: int,
@@ -53,7 +53,8 @@ def simulate(
     Parameters
     ----------
     policies:
-        One policy, several, or a mapping from labels to policies.
+        One policy, several, or a mapping from labels to policies; a name such as "ucb1" is the policy of
+        that name with its usual settings.
     environment:
         The world; how regret is measured in it is ``environment.regret_kind``.
     horizon:
@@ -187,14 +188,15 @@ def _run_all(todo: Sequence[Job | BatchJob], jobs: int, title: str, total: int) 
 
 
 def _label(policies: Any) -> dict[str, Policy]:
-    if isinstance(policies, Policy):
-        policies = [policies]
+    if isinstance(policies, (Policy, str)):
+        policies = [require_policy(policies, "policies")]
     if isinstance(policies, Mapping):
         labeled = {str(name): require_policy(policy) for name, policy in policies.items()}
         if len(labeled) < len(policies):
             raise InvalidArgumentError("policies", policies, "labeled distinctly", got=short(list(policies)))
-    elif isinstance(policies, (str, bytes)) or not hasattr(policies, "__iter__"):
-        raise InvalidArgumentError("policies", policies, "a policy, a list of them, or a mapping")
+    elif isinstance(policies, bytes) or not hasattr(policies, "__iter__"):
+        fix = f"write {policies.__name__}()" if isinstance(policies, type) else ""
+        raise InvalidArgumentError("policies", policies, "a policy, a list of them, or a mapping", fix=fix)
     else:
         listed = [require_policy(policy, "policies", (i,)) for i, policy in enumerate(policies)]
         labeled = {repr(policy): policy for policy in listed}

@@ -14,6 +14,7 @@ import pytest
 from bothworlds import _progress as progress
 from bothworlds._progress import Progress
 from bothworlds._words import some_are
+from bothworlds.experiments.experiment import Cell
 from bothworlds.experiments.run import driver as module
 from bothworlds.experiments.run import run_study
 from bothworlds.experiments.store import Store
@@ -115,6 +116,7 @@ def test_sigterm_ends_in_order(tmp_path, monkeypatch):
 FULL = """
 import resource, sys
 from bothworlds.experiments import plan
+from bothworlds.experiments.experiment import Cell
 from bothworlds.experiments.run import run_study
 from bothworlds.experiments.spec import read
 plan.CHUNK_SECONDS = 1e-9
@@ -161,7 +163,7 @@ def test_lines_where_nobody_sees_a_bar(tmp_path, monkeypatch, capsys):
     assert lines
     where = r"(?:, (?:TsallisINF|UCB1) in Bernoulli K=[34] Δ=0.2)?"  # what is being played
     pattern = (
-        rf" {{0,2}}(\d+)%  (\d+) of 16 chunks{where}, \d+:\d\d so far, (?:about \d+:\d\d left|kernels .*)"
+        rf" {{0,2}}(\d+)%  (\d+) of 16 chunks{where}, \d+:\d\d so far(?:, about \d+:\d\d left|, kernels .*)?"
     )
     found = [re.fullmatch(pattern, line) for line in lines]
     counts = [int(match[2]) for match in found]
@@ -174,6 +176,19 @@ def test_lines_where_nobody_sees_a_bar(tmp_path, monkeypatch, capsys):
     assert lines[-1].endswith("left")
     run_study(study(), tmp_path / "out", jobs=1)
     assert capsys.readouterr().err == f"nothing to play: 16 of 16 chunks are in {tmp_path / 'out'} already\n"
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kernels", [[], [Cell(0, 0, 0, 60)]])
+def test_compiling_is_spoken_of_where_there_is_some(tmp_path, monkeypatch, capsys, kernels):
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(module, "TICK", 0.01)
+    monkeypatch.setattr(module, "missing_kernels", lambda *_: kernels)
+    run_study(study(replications=20_000), tmp_path / "out", jobs=1)
+    told = capsys.readouterr().err
+    assert "  0 of " in told
+    assert ("kernels compile" in told) == bool(kernels)
+    assert "so far, \n" not in told
 
 
 def test_silence(tmp_path, capfd):

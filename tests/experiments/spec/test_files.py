@@ -82,7 +82,8 @@ def test_bad_data_files(tmp_path):
     kinds = {"table": "loss-table", "log": "logged", "broken": "logged", "short": "logged"}
     worlds = [{"kind": kind, "path": f"{name}.csv"} for name, kind in kinds.items()]
     assert mistakes(study(environment=worlds), folder=tmp_path) == [
-        "line 7, environment[0].path: losses[1][1] must be in [0, 1], got 2.0; "
+        "line 7, environment[0].path: path must be a file of losses in [0, 1], "
+        f"got 2 in line 2, column number 2 of {tmp_path}/table.csv; "
         "rescale losses to [0, 1] (reward r is loss 1 − r)",
         "line 10, environment[1].path: path must be a file with the columns action, reward, propensity, "
         f"got {tmp_path}/log.csv with action, reward; missing: propensity",

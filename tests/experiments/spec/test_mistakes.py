@@ -8,8 +8,9 @@ import pickle
 
 import pytest
 
-from bothworlds.errors import Mistake, SpecError
+from bothworlds.errors import InvalidArgumentError, Mistake, SpecError
 from bothworlds.experiments.spec import parse
+from bothworlds.experiments.spec.labels import fill_template
 from toml import study
 
 FTRL = {"kind": "ftrl", "regularizer": "tsallis", "beta": 0.3, "constants": "light"}
@@ -369,3 +370,37 @@ def test_combinations_that_do_not_fit():
         f"horizon must be at most the 2 rows of the table, got {horizon}"
         for horizon in (3, 4)
     ]
+
+
+def test_a_bad_label_is_one_mistake_among_others():
+    text = """horizon = 100
+replications = 2
+[[policy]]
+kind = "ucb2"
+[[policy]]
+kind = "ftrl"
+regularizer = "tsallis"
+beta = [0.3, 0.5]
+constants = "light"
+label = "β={beta:nothing}"
+[[environment]]
+label = "{gap} {foo}"
+kind = "bernoulli"
+n_arms = 4
+gap = [0.1, 0.2]
+[[environment]]
+kind = "bernoulli"
+n_arms = 4
+gap = 0.3
+label = "{}"
+"""
+    kind, spec, label, positional = mistakes(text)
+    assert kind.startswith("line 4, policy[0].kind: no policy is called 'ucb2'")
+    assert spec.startswith("line 10, policy[1].label: ")
+    assert label == (
+        "line 12, environment[0].label: label must be a template of settings in braces, "
+        "got '{gap} {foo}': unknown 'foo'; the settings of Bernoulli are kind, n_arms, gap"
+    )
+    assert positional.startswith("line 20, environment[1].label: ")
+    with pytest.raises(InvalidArgumentError, match="unknown 'bta'; did you mean 'beta'"):
+        fill_template("{bta}", {"kind": "tsallis", "beta": 0.3}, "Tsallis")

@@ -68,3 +68,16 @@ def test_a_value_that_the_file_may_not_have_is_a_mistake_of_the_file():
         parse(text(), overrides={"replications": 0})
     with pytest.raises(InvalidArgumentError, match="--set must be NAME=VALUE"):
         parse_setting("seed")
+
+
+def test_what_was_given_on_the_command_line_is_not_looked_for_in_the_file():
+    file = text(after="bad = 1\n")
+    with pytest.raises(SpecError) as caught:
+        parse(file, overrides={"policy.0.alph": 3, "policy.1.kind": "ucb2", "seed": 2})
+    where = [(mistake.line, mistake.location) for mistake in caught.value.mistakes]
+    line = file.splitlines().index("bad = 1") + 1
+    assert where == [
+        (None, "--set policy.0.alph=3"),
+        (None, "--set policy.1.kind=ucb2"),
+        (line, "environment[0].bad"),
+    ]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bothworlds.errors import StoreError
+from bothworlds.experiments.store.provenance import run_record
 from bothworlds.report.page import data as page_module
 from bothworlds.report.page import page, write_report
 from bothworlds.report.page.data import page_data
@@ -127,6 +128,20 @@ def test_methods_tell_how_to_reproduce(reader):
     ):
         assert part in told
     assert "not complete" not in told
+
+
+def test_a_run_that_was_killed_took_no_time_that_is_known(tmp_path):
+    folder = write_store(
+        tmp_path / "out", FakeStudy(POLICIES[:1], WORLDS[:1]), horizons=(100,), replications=2
+    )
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    begun = run_record(None, 2, "processes", 0, 0)  # what is there of a run until it ends
+    manifest["runs"].insert(0, begun)
+    file.write_text(json.dumps(manifest))
+    told = " ".join(parse(page(Study.load(folder))).text)
+    assert f"{begun['started']}, processes × 2, not finished; " in told
+    assert not re.search(r"\b0\.0 s\b", told)
 
 
 def test_a_partial_study_says_so(tmp_path):

@@ -224,3 +224,19 @@ def test_a_folder_that_cannot_be_written_is_named(study, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"tables cannot be written to .*file"):
         study.write_tables(tmp_path / "file")
+
+
+def test_latex_sets_intervals_in_math_mode(study):
+    rows = [("1,479 [−1,354, 1,527]",), ("0.50 [0.41, –]",), ("1,139 !",), ("7 [1]",)]
+    table = tables.TextTable("Tails", ("median (95%)",), rows, (True,))
+    cells = [line.removesuffix(r" \\") for line in formats.as_latex(table).splitlines()[6:10]]
+    assert cells == [
+        r"$1{,}479\;[-1{,}354;\,1{,}527]$",
+        r"$0.50\;[0.41;\,\mbox{--}]$",
+        "$1{,}139$ !",
+        "7 {[}1]",
+    ]
+    aligned = formats.as_latex(table, siunitx=True).splitlines()
+    assert r"{$1{,}479\;[-1{,}354;\,1{,}527]$} \\" in aligned
+    assert r"{$1{,}139$ !} \\" in aligned
+    assert "{[}" not in study.table("tails", format="latex")

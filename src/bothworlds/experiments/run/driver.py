@@ -19,7 +19,8 @@ from bothworlds._words import clock, counted, some_are
 from bothworlds.errors import StoreError, WorkerError
 from bothworlds.experiments.experiment import Experiment
 from bothworlds.experiments.plan import Forecast, nominal_costs
-from bothworlds.experiments.run.precompile import precompile
+from bothworlds.experiments.run.precompile import FEW as FEW_KERNELS
+from bothworlds.experiments.run.precompile import missing_kernels, precompile
 from bothworlds.experiments.run.workers import Workers, make_task, make_workers
 from bothworlds.experiments.store import StoreWriter, provenance
 from bothworlds.experiments.store.chunk import final_regret
@@ -197,6 +198,7 @@ class _Run:
         self.missing, self.waiting = missing, deque(missing)
         self.under_way: dict[Future[bytes], int] = {}
         self.deaths: Counter[int] = Counter()
+        self.compiling = True  # workers elsewhere: for all that is known here
         worlds = [entry.build() for entry in experiment.environments]
         self.forecast = Forecast(nominal_costs(experiment, worlds), [cell.policy for cell in self.cells])
         for info in store.done.values():
@@ -215,7 +217,10 @@ class _Run:
             self.save(store.write_manifest)
             if self.workers.is_local and self.workers.jobs:
                 needed = {batch.cell for number in missing for batch in store.plan[number]}
-                wanted = [cell for cell in self.cells if cell.number in needed]
+                wanted = missing_kernels(
+                    self.experiment, [cell for cell in self.cells if cell.number in needed]
+                )
+                self.compiling = 0 < len(wanted) <= FEW_KERNELS  # the chunks that need them compile these
                 say, step = self.display.say, self.display.step
                 precompile(self.experiment, wanted, self.workers.jobs, say, step=step)
                 self.display.restart()
@@ -356,7 +361,7 @@ class _Run:
             return
         left = [batch for n in (*self.waiting, *self.under_way.values()) for batch in self.store.plan[n]]
         done, planned = len(self.store.done), len(self.store.plan)
-        note = "kernels compile the first time"  # until a chunk is done
+        note = "kernels compile the first time" if self.compiling else ""  # until a chunk is done
         if self.forecast.worked:
             seconds = self.forecast.time_left(left, self.display.elapsed, self.workers.jobs or 1)
             note = f"about {clock(seconds)} left"

@@ -123,8 +123,14 @@ def build_entries(
                 _look_further(report, (family, number), rest, seen)
                 continue
             swept = swept_settings(report, (family, number), variant)
-            entry = Entry(variant_label(variant, family), located["kind"], settings, swept, family)
-            made.append(BuiltEntry(entry, built, number, "label" in table))
+            labeled = "label" in table
+            try:
+                label = variant_label(variant, family)
+            except InvalidArgumentError as error:
+                report.add((family, number, "label"), str(error))
+                label, labeled = located["kind"], False  # so that other mistakes with it are found, too
+            entry = Entry(label, located["kind"], settings, swept, family)
+            made.append(BuiltEntry(entry, built, number, labeled))
     return _distinct(report, family, made)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.spec.expand import Names, Variant
 from bothworlds.experiments.spec.schema import FAMILIES, SettingType, setting_types
@@ -81,11 +82,15 @@ def fill_template(template: str, settings: Mapping[str, Any], name: str) -> str:
     try:
         return template.format_map({key: _Leaf(value) for key, value in known.items()})
     except (KeyError, ValueError, IndexError, AttributeError) as error:
+        names = [key for key in known if key != "label"]
+        wrong = f"unknown {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+        close = did_you_mean(str(error.args[0]), names) if isinstance(error, KeyError) else ""
         raise InvalidArgumentError(
             "label",
             template,
             "a template of settings in braces",
-            fix=f"the settings of {name} are {', '.join(key for key in known if key != 'label')}",
+            got=f"{template!r}: {wrong}",
+            fix=f"{close} the settings of {name} are {', '.join(names)}".lstrip(),
         ) from error
 
 

@@ -6,13 +6,14 @@ import bisect
 import copy
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError, Mistake, SpecError, UnknownNameError
 from bothworlds.experiments.modules import GROUPS, load_plugins
 from bothworlds.experiments.spec.expand import Location, as_written
+from bothworlds.experiments.spec.overrides import path_of, spell_override
 from bothworlds.experiments.spec.schema import FAMILIES, MANY, ONE, TopLevel, setting_types
 
 EXAMPLES = {
@@ -37,12 +38,15 @@ WANTED = {
 
 
 class MistakeReport:
-    """The mistakes of one file."""
+    """The mistakes of one file, and of the settings that replace some of its own."""
 
-    def __init__(self, source: str, text: str, document: dict[str, Any]) -> None:
+    def __init__(
+        self, source: str, text: str, document: dict[str, Any], overrides: Mapping[str, Any] | None = None
+    ) -> None:
         self.source = source
         self.document = document
         self.lines = line_numbers(text)
+        self.overrides = {path_of(name): (name, value) for name, value in (overrides or {}).items()}
         self.mistakes: list[Mistake] = []
 
     def add(self, location: Location, text: str) -> None:
@@ -53,6 +57,9 @@ class MistakeReport:
             None,
         )
         mistake = Mistake(line, spell_location(location), text)
+        for n in range(len(location), 0, -1):
+            if location[:n] in self.overrides:  # it is not in the file
+                mistake = Mistake(None, spell_override(*self.overrides[location[:n]]), text)
         if mistake not in self.mistakes:
             self.mistakes.append(mistake)
 

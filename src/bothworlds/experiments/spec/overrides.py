@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,6 +24,24 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return name.strip(), value.strip()
+
+
+def path_of(name: str) -> tuple[str | int, ...]:
+    """Where in the document a name leads.
+
+    >>> path_of("policy.0.beta")
+    ('policy', 0, 'beta')
+    """
+    return tuple(int(step) if step.isdecimal() else step for step in name.split("."))
+
+
+def spell_override(name: str, value: Any) -> str:
+    """A setting as it is given on the command line.
+
+    >>> spell_override("policy.0.kind", "ucb1"), spell_override("tell_horizon", False)
+    ('--set policy.0.kind=ucb1', '--set tell_horizon=false')
+    """
+    return f"--set {name}={value if isinstance(value, str) else json.dumps(value, default=str)}"
 
 
 def override(text: str, settings: Mapping[str, Any]) -> str:

@@ -65,6 +65,7 @@ def parse(
     overrides: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """The experiment that a text describes; ``folder`` is what paths in it are relative to."""
+    written = text
     try:
         document = tomllib.loads(text)
         if overrides:
@@ -72,7 +73,7 @@ def parse(
             document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise not_toml(source, text, error) from error
-    report = MistakeReport(source, text, document)
+    report = MistakeReport(source, written, document, overrides)
     files = FileFinder.of(Path(folder))
     modules = _modules(report, document.get("modules"), files)
     load_plugins()

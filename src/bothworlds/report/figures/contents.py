@@ -6,7 +6,7 @@ Every kind of panel is a function of a study that returns one of the four; the t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,6 +36,8 @@ REGRET_SCALES = {
 }
 """How regret is shown, and the name of the axis: under its own law, divided by it, a curve is level."""
 BANDS = {"mean": ("low", "high"), "spread": ("q05", "q95")}
+NOT_SWEPT = "nothing; a list of values in the experiment file is a sweep"
+MOST_LISTED = 12  # names in a message
 POINTS = 200  # of a line, at most: more than a column of print can show
 
 
@@ -156,11 +158,8 @@ def choose_policies(
 ) -> Names:
     """The policies of a study that are asked for: by label, renamed by a template, colored by a setting."""
     known = study.policies
-    if chosen is not None:
-        for name in chosen:
-            if name not in known:
-                fix = did_you_mean(str(name), known) or "study.policies lists them"
-                raise InvalidArgumentError("policies", name, "labels of the study", fix=fix)
+    for name in chosen or ():
+        _check_policy(study, "policies", name)
     shown = [name for name in known if chosen is None or name in chosen]
     if not shown:
         raise InvalidArgumentError("policies", chosen, "at least one policy of the study", got="none")
@@ -183,6 +182,22 @@ def choose_policies(
         shades = {name: (place(value) - place(low)) / span for name, value in values.items()}
         looks |= {name: Look(looks[name].number, shade) for name, shade in shades.items()}
     return Names(labels, looks)
+
+
+def _check_policy(study: Study, argument: str, name: str) -> None:
+    """Refuse a name that no policy of the study has, with those that there are."""
+    known = study.policies
+    if name not in known:
+        listed = ", ".join(map(repr, known[:MOST_LISTED])) + (" …" if len(known) > MOST_LISTED else "")
+        fix = did_you_mean(str(name), known)
+        raise InvalidArgumentError(argument, name, f"a policy of the study ({listed})", fix=fix)
+
+
+def _best_first(study: Study, panel: Panel, names: Container[str]) -> list[str]:
+    """The policies among these, best first, those without results in this world after the others."""
+    found = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
+    played = set(study.summary["cell"])
+    return sorted(found, key=lambda name: panel.cells[name] not in played)
 
 
 def telling_setting(study: Study, shown: Sequence[str]) -> tuple[str | None, dict[str, float]]:
@@ -217,8 +232,10 @@ def _setting_of(study: Study, shown: Sequence[str], color: str | None) -> tuple[
     return found[0], numbers[found[0]]
 
 
-def choose_worlds(study: Study, world: str | int | None) -> list[Panel]:
+def choose_worlds(study: Study, world: str | int | None, *, optimal: bool = False) -> list[Panel]:
     """A panel by its number, its title or its environment (then at the largest horizon); None: all of these.
+
+    With ``optimal``, all are those whose optimal arms are known, if there are some.
 
     Raises
     ------
@@ -227,7 +244,10 @@ def choose_worlds(study: Study, world: str | int | None) -> list[Panel]:
     """
     found = panels(study.cells)
     if world is None:
-        return [panel for panel in found if panel.largest]
+        largest = [panel for panel in found if panel.largest]
+        cells = study.manifest["cells"]
+        known = [panel for panel in largest if cells[next(iter(panel.cells.values()))]["optimal"]]
+        return (known or largest) if optimal else largest
     if isinstance(world, int) or (isinstance(world, str) and world.isdecimal()):
         number = _check.integer("world", int(world), at_least=1)
         if number > len(found):
@@ -352,13 +372,22 @@ def decomposition(
     replications: int | None = None,
 ) -> Lines:
     """The terms of a policy's regret, mean and band over replications; the appendix's bounds dotted."""
-    from bothworlds.report.decomposition import TERMS, decompose  # noqa: PLC0415 - theory takes a second
+    from bothworlds.report.decomposition import (  # noqa: PLC0415 - theory takes a second
+        TERMS,
+        accountable_labels,
+        decompose,
+        not_accountable,
+    )
 
     _check.one_of("x", x, ("linear", "log"))
     _check.one_of("y", y, ("linear", "log"))
-    ranked = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
-    chosen = policy or (ranked or list(names.labels))[0]
-    taken = decompose(study, panel, policy=chosen, replications=replications)
+    if policy is None:
+        able = accountable_labels(study)
+        ranked = [name for name in study.ranking["policy"] if name in names and name in able]
+        if not ranked:
+            raise not_accountable(study, f"none of that kind among {', '.join(names.labels)}")
+        policy = ranked[0]
+    taken = decompose(study, panel, policy=policy, replications=replications)
     rounds = taken.rounds.astype(np.float64)
     nothing = np.full(rounds.size, np.nan)
     lines = []
@@ -392,6 +421,14 @@ def survival(study: Study, panel: Panel, names: Names, *, x: Scale = "linear", y
             points, share = survival_of(values)
             nothing = np.full(points.size, np.nan)
             lines.append(Line(label, names.looks[policy], points, share, nothing, nothing))
+    if lines and not any(line.y.any() for line in lines):  # nothing is above any of them
+        most = max(_final_regret(final, panel, policy).size for policy in names.labels)
+        raise InvalidArgumentError(
+            "replications",
+            most,
+            f"two or more, of different regret, for the survival curves of “{panel.title}”",
+            fix="play more replications, or draw “final”",
+        )
     return Lines(
         f"Share of replications with more regret than x in {panel.title}",
         "final regret x",
@@ -449,7 +486,8 @@ def sweep(
             "setting",
             setting,
             f"a swept number that “{panel.title}” has",
-            fix=f"swept in this study: {', '.join(known) or 'nothing'}",
+            got="none" if setting is None else "",
+            fix=f"swept in this study: {', '.join(known) or NOT_SWEPT}",
         )
     item, view = views[0]
     here = [row for row in item.rows if row["view"] == view]
@@ -506,11 +544,8 @@ def final(study: Study, panel: Panel, names: Names, *, x: Scale = "linear") -> R
 
 def pairs(study: Study, panel: Panel, names: Names, *, reference: str | None = None) -> Rows:
     """Differences of final regret to a reference policy, by default the best of the study, with intervals."""
-    ranked = [policy for policy in study.ranking["policy"] if policy in panel.cells]
-    against = reference if reference is not None else (ranked or study.policies)[0]
-    if against not in study.policies:
-        fix = did_you_mean(against, study.policies) or "study.policies lists them"
-        raise InvalidArgumentError("reference", against, "a policy of the study", fix=fix)
+    against = reference if reference is not None else _best_first(study, panel, study.policies)[0]
+    _check_policy(study, "reference", against)
     here = chart_rows.by_world(study.pairs).get((panel.environment, panel.horizon))
     found = [] if here is None else chart_rows.pair_rows(here, reference=against)
     rows = {row["policy"]: row for row in found}
@@ -584,6 +619,14 @@ def heat(study: Study, panel: Panel, names: Names, *, settings: Sequence[str] | 
         ascending=False
     )
     values = table.to_numpy(dtype=np.float64)
+    if not values.size:
+        raise InvalidArgumentError(
+            "world",
+            panel.title,
+            "one in which a policy with these settings has finished",
+            got=f"“{panel.title}”: no policy has finished in it",
+            fix="run the rest of the study, or choose another world",
+        )
     positive = np.maximum(values, 1.0)  # regret of less than one round is none
     logs = np.log(positive)
     low, high = float(np.nanmin(logs)), float(np.nanmax(logs))
@@ -623,7 +666,8 @@ def _two_settings(
             "settings",
             asked,
             "two swept numbers with several values each",
-            fix=f"this study varies {', '.join(varying) or 'none'}",
+            got=counted(len(varying), "such number") if asked is None else "",
+            fix=f"this study varies {', '.join(varying) or NOT_SWEPT}",
         )
     return found[0], found[1]
 
@@ -660,20 +704,27 @@ def probabilities(
 ) -> Stack:
     """The distribution over arms in replication 0 of a policy, the best of the study if none is given."""
     _check.one_of("x", x, ("linear", "log"))
-    ranked = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
-    chosen = policy if policy is not None else (ranked or list(names.labels))[0]
-    if chosen not in panel.cells:
-        fix = did_you_mean(chosen, study.policies) or "study.policies lists them"
-        raise InvalidArgumentError("policy", chosen, "a policy of the study", fix=fix)
+    chosen = policy if policy is not None else _best_first(study, panel, names)[0]
+    _check_policy(study, "policy", chosen)
     cell = study.manifest["cells"][panel.cells[chosen]]
+    if cell["cell"] not in set(study.summary["cell"]):
+        raise InvalidArgumentError(
+            "world",
+            panel.title,
+            "one that the policy has played",
+            got=f"“{panel.title}”: no result of {chosen} yet",
+            fix="run the rest of the study, or choose another world",
+        )
     frame = study.probabilities(cell["cell"])
     if frame.empty:
         raise InvalidArgumentError(
             "kind",
             "probabilities",
-            "recorded by the study",
+            "recorded",
             got=f"none of {chosen} in {panel.title}",
-            fix='write record = ["regret", "probabilities"] in the experiment file',
+            fix='write record = ["regret", "probabilities"] in the experiment file'
+            if study.manifest["runs"]
+            else "simulate(..., probabilities=True) keeps them",
         )
     rows = chart_rows.probability_rows(frame, gaps=cell["gaps"], optimal=cell["optimal"], points=POINTS)
     arms = tuple(dict.fromkeys(row["arm"] for row in rows))

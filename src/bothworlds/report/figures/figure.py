@@ -72,7 +72,7 @@ def contents(
                 name, value, f"left out: {kind} takes {', '.join(known) or 'no options'}"
             )
     names = choose_policies(study, policies, label, color)
-    worlds = choose_worlds(study, world)
+    worlds = choose_worlds(study, world, optimal=kind == "decomposition")
     return [
         replace(KINDS[kind](study, panel, names, **options), title=panel.title)
         for panel in worlds[: 1 if kind in ONCE else None]

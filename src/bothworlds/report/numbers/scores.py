@@ -118,38 +118,42 @@ def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[columns + swept(cells)]
 
 
-def ranking(scores: pd.DataFrame) -> pd.DataFrame:
+def ranking(cells: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     """Geometric mean and worst case of the ratios over environments, at the largest horizon; best first.
 
     ``by_median`` and ``by_trimmed`` are the geometric means where medians and trimmed means of regret stand
     in for means: where they differ much, few replications decide.
 
-    Policies that lack results in some environment come after those that have them all.
+    Only worlds that all policies have played count: a ratio to the best of those that happened to come first
+    says nothing. Every policy has a row, with NaN where no world counts; those whose log ended in some come
+    after the others.
     """
-    known = at_largest_horizon(scores).dropna(subset="ratio")
+    here = at_largest_horizon(scores)
+    world = ["environment", "horizon"]
+    planned, played = (frame.groupby(world)["policy"].transform("nunique") for frame in (cells, here))
+    whole = played.to_numpy() == planned.set_axis(cells["cell"])[here["cell"]].to_numpy()
+    known = here[whole].dropna(subset="ratio")
+    groups = dict(iter(known.groupby("policy", sort=False)))
     rows = []
-    for policy, group in known.groupby("policy", sort=False):
-        ratio = group["ratio"].to_numpy(dtype=np.float64)
-        worst = int(np.argmax(ratio))
+    for policy in dict.fromkeys(cells["policy"]):
+        group = groups.get(policy, known.iloc[:0])
+        worst = group["ratio"].idxmax() if len(group) else None
         rows.append(
             {
                 "policy": policy,
-                "geometric_mean": _geometric_mean(ratio),
+                "geometric_mean": _geometric_mean(group["ratio"].to_numpy()),
                 **{f"by_{name}": _geometric_mean(group[f"ratio_{name}"].to_numpy()) for name in ROBUST},
-                "worst": float(ratio[worst]),
-                "worst_environment": group["environment"].iloc[worst],
+                "worst": np.nan if worst is None else float(group["ratio"][worst]),
+                "worst_environment": None if worst is None else group["environment"][worst],
                 "environments": len(group),
             }
         )
-    by = [f"by_{name}" for name in ROBUST]
-    columns = ["policy", "geometric_mean", *by, "worst", "worst_environment", "environments"]
-    frame = pd.DataFrame(rows, columns=columns)
     order = ["environments", "geometric_mean"]
-    return frame.sort_values(order, ascending=[False, True], kind="stable", ignore_index=True)
+    return pd.DataFrame(rows).sort_values(order, ascending=[False, True], kind="stable", ignore_index=True)
 
 
 def _geometric_mean(ratios: FloatArray) -> float:
-    return float(np.exp(np.log(ratios).mean()))
+    return float(np.exp(np.log(ratios).mean())) if ratios.size else float("nan")
 
 
 class Score(NamedTuple):

@@ -150,7 +150,7 @@ def swept_values(study: Study) -> dict[str, list[float | None]]:
 
 
 def _heats(study: Study, panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Final regret by the first two swept settings, per world; none where fewer are swept."""
+    """Final regret by the first two swept settings, of worlds with results; none where fewer are swept."""
     found = []
     names = choose_policies(study, None, None, None)
     last = len(RATIO_STEPS) - 1
@@ -158,7 +158,7 @@ def _heats(study: Study, panels: Sequence[Panel]) -> list[dict[str, Any]]:
         try:
             grid = heat(study, panel, names)
         except InvalidArgumentError:
-            return []
+            continue
         shades = [[None if math.isnan(s) else round(last * s) for s in line] for line in grid.shades.tolist()]
         found.append(
             {"title": panel.title, "x": grid.x_label, "y": grid.y_label, "columns": grid.columns}

@@ -37,7 +37,8 @@ def findings(
         return Findings(
             None, None, (f"No policy is called best before all have played every world: {what}.",)
         )
-    ranked = ranking[ranking["environments"] == ranking["environments"].max()]  # the others lack worlds
+    most = max(1, ranking["environments"].max())  # the others lack worlds
+    ranked = ranking[ranking["environments"] == most]
     if ranked.empty:
         return Findings(
             None, None, ("No world has been played to its end by any policy: there is no ranking.",)

@@ -238,7 +238,8 @@ def as_latex(table: TextTable, *, siunitx: bool = False) -> str:
     )
 
 
-_DIGITS = re.compile(r"(−?[\d,]*\.?\d+)(?: ± ([\d,]*\.?\d+))?( [★●○·✗])?")
+_DIGITS = re.compile(r"(−?[\d,]*\.?\d+)(?: ± ([\d,]*\.?\d+))?( [★●○·✗!])?")
+_INTERVAL = re.compile(r"(−?[\d,]*\.?\d+) \[(−?[\d,]*\.?\d+|–), (−?[\d,]*\.?\d+|–)\]")
 
 
 def _is_paired(cells: Iterable[str]) -> bool:
@@ -275,19 +276,32 @@ def _across(text: str, paired: bool) -> str:
 def _latex_cell(table: TextTable, i: int, j: int, siunitx: bool, paired: bool) -> str:
     cell, best = table.rows[i][j], (i, j) in table.best
     found = _DIGITS.fullmatch(cell) if table.numbers[j] else None
+    between = _INTERVAL.fullmatch(cell) if table.numbers[j] else None
+    if between is not None:
+        value, low, high = map(_in_math, between.groups())
+        text = rf"${value}\;[{low};\,{high}]$"  # a comma would look like those of thousands
+        return _across(text, paired) if siunitx else text
     if found is None:
         text = rf"\textbf{{{latex(cell)}}}" if best else latex(cell)
         return _across(text, paired) if siunitx and table.numbers[j] else text
     value, width, mark = found.groups()
-    if siunitx and bool(width) == paired:
+    if siunitx and bool(width) == paired and mark != " !":  # a warning stays, where a rank is in bold
         plain = [number.replace(",", "").replace("−", "-") for number in (value, width) if number]
         return " & ".join(rf"\bfseries {number}" if best else number for number in plain)
-    inside = value.replace(",", "{,}").replace("−", "-")
-    inside += rf" \pm {width.replace(',', '{,}')}" if width else ""
+    inside = _in_math(value) + (rf" \pm {_in_math(width)}" if width else "")
     number = rf"$\mathbf{{{inside}}}$" if best else f"${inside}$"
     if siunitx:
-        return _across(number, paired)
+        return _across(f"{number} !" if mark == " !" else number, paired)
     return number if mark is None else f"{number} {latex(mark.strip())}"
+
+
+def _in_math(number: str) -> str:
+    r"""A number, or what stands where there is none, in math mode.
+
+    >>> print(_in_math("−1,234.5"), _in_math("–"))
+    -1{,}234.5 \mbox{--}
+    """
+    return number.replace(",", "{,}").replace("−", "-").replace("–", r"\mbox{--}")
 
 
 def latex(text: str) -> str:

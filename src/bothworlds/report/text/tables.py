@@ -219,7 +219,11 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         ("by median", True, lambda row: format_number(row["by_median"])),
         ("by trimmed mean", True, lambda row: format_number(row["by_trimmed"])),
         ("worst", True, lambda row: format_number(row["worst"])),
-        ("worst environment", False, lambda row: row["worst_environment"]),
+        (
+            "worst environment",
+            False,
+            lambda row: row["worst_environment"] if row["environments"] else MISSING,
+        ),
         ("environments", True, lambda row: f"{row['environments']}"),
     ),
     "evidence": (
