@@ -29,6 +29,7 @@ MAX_IN_DOUBT = 10_000
 BATCH = 500  # decisions or outcomes in a request
 TRIES = 3
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
+SHORTEST_TRY = 0.01  # seconds: what fails after less hides why the one before has failed
 UNDONE = frozenset({"closed", "overloaded", "rate-limited"})  # refused before anything was done
 LATER = frozenset({408, 425, 429})  # and all of 5xx: the same request may succeed another time
 
@@ -156,9 +157,10 @@ def exchange(method: str, path: str, body: Any, patience: Patience, read: Callab
             except (AttributeError, KeyError, TypeError, ValueError):
                 failure, in_doubt = "the answer is none of this service", True
         pause = patience.pause(at_least)
-        if pause is None:
+        if pause is not None:
+            yield Pause(pause)
+        if pause is None or patience.left < SHORTEST_TRY:
             raise UnreachableError(failure, in_doubt=in_doubt)
-        yield Pause(pause)
 
 
 def exchange_many(
