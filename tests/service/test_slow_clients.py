@@ -120,7 +120,7 @@ def test_a_head_that_never_ends(strict):
                 endless.sendall(b"X-More-%d: %s\r\n" % (i, b"m" * 100))
                 if select.select([endless], [], [], 0.0)[0]:
                     break
-        assert problem_of(rest_of(endless)) == (431, "/problems/too-large")
+        assert problem_of(rest_of(endless)) == (431, "/problems/head-too-large")
 
 
 def test_a_connection_lives_on_between_requests(strict):

@@ -13,6 +13,7 @@
     ├── UnknownKeyError               404
     ├── UnknownExportError            404
     ├── WrongMethodError              405
+    ├── TooSlowError                  408   the request was not whole in time
     ├── ExperimentExistsError         409   with other settings: says which differ
     ├── IdReusedError                 409   the id belongs to another experiment, segment or unit
     ├── OutcomeExistsError            409   (a RepeatedPullError, too) another value was reported before
@@ -26,6 +27,8 @@
     ├── InvalidRequestError           422   wraps an InvalidArgumentError, and is one
     ├── PreconditionRequiredError     428   say which version is to be changed
     ├── RateLimitedError              429
+    ├── HeadTooLargeError             431
+    ├── DefectError                   500   a mistake of the service itself
     ├── OverloadedError               503   too many requests wait
     ├── ClosedError                   503   the service is stopping, or has stopped
     └── StorageError                  503
@@ -142,6 +145,26 @@ class PreconditionFailedError(ServiceError):
 
     slug = "precondition-failed"
     status = 412
+
+
+class TooSlowError(ServiceError):
+    """The request was not whole in time."""
+
+    slug = "too-slow"
+    status = 408
+
+
+class HeadTooLargeError(ServiceError):
+    """The address and the headers have more bytes than are read."""
+
+    slug = "head-too-large"
+    status = 431
+
+
+class DefectError(ServiceError):
+    """A mistake of ours."""
+
+    slug = "defect"
 
 
 class TooLargeError(ServiceError):

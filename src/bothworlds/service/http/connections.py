@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from bothworlds.service import problems
 from bothworlds.service.config import Config
+from bothworlds.service.http.endpoints import describe
 
 LINGER = 5.0  # seconds that what was sent last has to reach a client
 
@@ -31,7 +33,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._ending: asyncio.TimerHandle | None = None
         self._in_head, self._head = True, 0
         if len(self.connections) > config.limits.max_connections:
-            self._refuse(503, "overloaded", f"{config.limits.max_connections} connections are open")
+            self._refuse(problems.OverloadedError(f"{config.limits.max_connections} connections are open"))
         else:
             self._await_request()
 
@@ -54,7 +56,7 @@ class BoundedConnection(HttpToolsProtocol):
             self._head += len(data)
         super().data_received(data)
         if self._in_head and self._head > self._limits.max_head:
-            self._refuse(431, "too-large", f"the head has more than {self._limits.max_head} bytes")
+            self._refuse(problems.HeadTooLargeError(f"the head has more than {self._limits.max_head} bytes"))
 
     def on_headers_complete(self) -> None:
         """What follows is a body, which has a limit of its own."""
@@ -71,19 +73,20 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _await_request(self) -> None:
         seconds = self._limits.request_timeout
-        detail = f"the request was not whole after {seconds:g} s"
-        self._reading = self.loop.call_later(seconds, self._refuse, 408, "too-slow", detail)
+        problem = problems.TooSlowError(f"the request was not whole after {seconds:g} s")
+        self._reading = self.loop.call_later(seconds, self._refuse, problem)
 
-    def _refuse(self, status: int, slug: str, detail: str) -> None:
+    def _refuse(self, problem: problems.ServiceError) -> None:
         """Say why, unless something else is being said, and close."""
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            problem = {"type": f"/problems/{slug}", "title": slug.replace("-", " "), "status": status}
-            content = msgspec.json.encode(problem | {"detail": detail})
+            content = msgspec.json.encode(describe(problem, None))
             head = (
-                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/problem+json\r\n"
+                f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}",
+                "content-type: application/problem+json",
+                f"content-length: {len(content)}",
+                "connection: close",
             )
-            head += f"content-length: {len(content)}\r\nconnection: close\r\n\r\n"
-            self.transport.write(head.encode() + content)
+            self.transport.write("\r\n".join((*head, "", "")).encode() + content)
         self._end()
 
     # --- what goes ------------------------------------------------------------------------------------

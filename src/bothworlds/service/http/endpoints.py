@@ -246,12 +246,6 @@ HIDDEN = {
 }
 
 
-class Defect(problems.ServiceError):
-    """A mistake of ours."""
-
-    slug = "defect"
-
-
 def problem_of(error: Exception) -> problems.ServiceError:
     """What an exception is called here."""
     if isinstance(error, problems.ServiceError):
@@ -262,7 +256,7 @@ def problem_of(error: Exception) -> problems.ServiceError:
         return problems.MalformedRequestError("the body is nested too deep")
     if isinstance(error, (msgspec.DecodeError, UnicodeDecodeError)):
         return problems.MalformedRequestError(f"the body is no JSON: {error}")
-    return Defect("a defect of the service; its log has more")
+    return problems.DefectError("a defect of the service; its log has more")
 
 
 def describe(problem: problems.ServiceError, request_id: str | None) -> dict[str, Any]:
@@ -281,7 +275,7 @@ def refusal(error: Exception, service: Service, request_id: str) -> Answer:
     """The answer to a request that met an exception."""
     problem = problem_of(error)
     service.metrics.refused.labels(problem.slug).inc()
-    if isinstance(problem, Defect):
+    if isinstance(problem, problems.DefectError):
         logger.error("defect", exc_info=error, extra={"request": request_id})
     elif isinstance(problem, problems.StorageError):
         logger.error(problem.slug, extra={"request": request_id, "error": problem.detail})
