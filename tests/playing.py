@@ -34,15 +34,16 @@ class Given:
 class Player:
     """A policy in play: ``p`` is in force, ``act`` draws, ``update`` learns.
 
-    One arm is played as Python: FTRL has a step of its own for it, and test_contract.py has it compiled once.
+    One arm is played as Python, unless ``compiled`` asks for more: FTRL has a step of its own for it, and
+    test_contract.py has it compiled once.
     """
 
-    def __init__(self, policy, n_arms, horizon=None, **replaced):
+    def __init__(self, policy, n_arms, horizon=None, *, compiled=None, **replaced):
         self.params = policy.resolve(n_arms, horizon)._replace(**replaced)
         self.state = init(self.params)
         self.n_arms = n_arms
         self._uniforms = np.zeros(policy.draws)
-        if n_arms == 1:
+        if n_arms == 1 and not compiled:
             self._pull, self._update = pull_once.python, update_once.python
             self._read = read_distribution.python
             return

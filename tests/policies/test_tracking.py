@@ -164,7 +164,8 @@ def delays(n_blocks, before, after, at=2000):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         losses = np.append(rng.random(at) < before, rng.random(2000) < after).astype(float)[:, None]
-        state = drive(bw.GLRKLUCB(0.0), np.zeros(4000), losses, read=False, n_blocks=n_blocks).state
+        run = drive(bw.GLRKLUCB(0.0), np.zeros(4000), losses, read=False, compiled=True, n_blocks=n_blocks)
+        state = run.state
         assert state.begun[0] > at  # no false alarm, and no change missed
         out.append(state.begun[0] - at)
     return np.array(out)

@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from bothworlds import _changeover, _check, policies, rng
 from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray
-from bothworlds._words import counted, did_you_mean
+from bothworlds._words import counted
 from bothworlds.bandit import batch, several
 from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
 from bothworlds.bandit.batch import Batch, Pulls
@@ -69,14 +69,6 @@ class Playing:
     _act: Callable[..., Any]
     _learn: Callable[..., int]
     _read: Callable[..., None]
-
-    def __new__(cls, *_: Any, **settings: Any) -> Self:
-        """Refuse settings that do not exist, in the name of the class that was called."""
-        known = ("arms", "policy", *(Playing.__init__.__kwdefaults__ or ()))
-        for name in settings.keys() - known:
-            fix = did_you_mean(name, known) or f"it takes {', '.join(known)}"
-            raise TypeError(f"{cls.__name__} has no argument {name!r}; {fix}")
-        return super().__new__(cls)
 
     def __init__(
         self,

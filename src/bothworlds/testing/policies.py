@@ -122,7 +122,7 @@ def policy_acts_on_what_it_learns(case: PolicyCase) -> None:
     params = policy.resolve(n, case.horizon)
     state, random = init(params), np.random.default_rng(10)
     fresh, first, p = copy.deepcopy(state), np.empty(n), np.empty(n)
-    read_distribution(params, state, first)
+    read_distribution.python(params, state, first)
     moved = n == 1
     for t in range(1, 101):
         uniforms = random.random(policy.draws)
@@ -132,9 +132,9 @@ def policy_acts_on_what_it_learns(case: PolicyCase) -> None:
         require(
             is_arm, policy, f"act must return an arm, a whole number in 0..{n - 1}, got {arm!r} in round {t}"
         )
-        _, shown, _, weight, memo = pull_once(params, state, uniforms, 0)
-        update_once(params, state, shown, float(_losses(random, n, False)[shown]), weight, memo)
-        read_distribution(params, state, p)
+        _, shown, _, weight, memo = pull_once.python(params, state, uniforms, 0)
+        update_once.python(params, state, shown, float(_losses(random, n, False)[shown]), weight, memo)
+        read_distribution.python(params, state, p)
         moved = moved or not np.array_equal(p, first)
     if type(params) not in step.implementations:
         idle = moved or pack(state) == pack(fresh)

@@ -184,7 +184,7 @@ def test_compiling_is_spoken_of_where_there_is_some(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     monkeypatch.setattr(module, "TICK", 0.01)
     monkeypatch.setattr(module, "missing_kernels", lambda *_: kernels)
-    run_study(study(replications=20_000), tmp_path / "out", jobs=1)
+    run_study(study(replications=2_000), tmp_path / "out", jobs=1)
     told = capsys.readouterr().err
     assert "  0 of " in told
     assert ("kernels compile" in told) == bool(kernels)
