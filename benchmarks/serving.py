@@ -296,7 +296,7 @@ def main() -> None:
     parser.add_argument("--folder", default=".")
     parser.add_argument("--seconds", type=float, default=6.0)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+    with tempfile.TemporaryDirectory(dir=options.folder, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         durable = measured(folder, options.seconds, durable=True)
         bare = measured(folder, options.seconds, durable=False)
