@@ -118,7 +118,7 @@ def home(folder: Path, *, charts: bool) -> None:
             f"Regret over {HOME_HORIZON:,} rounds with eight arms: mean of {REPLICATIONS} replications, "
             "with its 95% interval.\n```\n"
         )
-    (folder / "home.md").write_text(text, encoding="utf-8")
+    (folder / "home.inc").write_text(text, encoding="utf-8")
 
 
 CLASS_PAGES = {

@@ -177,3 +177,17 @@ def test_packages_are_not_hidden_by_functions():
 
     assert engine is same
     assert callable(bw.simulate)
+
+
+KINDS = [
+    bw.Bandit,
+    *bw.Policy.registry.values(),
+    *bw.Environment.registry.values(),
+    *bw.Regularizer.registry.values(),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_documentation_shows_the_arguments(kind):
+    """Sphinx takes the signature of ``__new__``, where a class has one, before that of ``__init__``."""
+    assert kind.__new__ is object.__new__

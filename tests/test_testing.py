@@ -269,7 +269,7 @@ def test_settings_without_dataclass_are_refused():
     said = r"Forgotten must be a dataclass, got a plain class with explore; put @dataclass\(frozen=True"
     for kind in (Forgotten, Inner):
         with pytest.raises(bw.errors.InvalidArgumentError, match=said):
-            kind()
+            bw.Bandit(2, kind())
 
 
 def test_the_author_of_a_policy_learns_how_its_arms_can_change():

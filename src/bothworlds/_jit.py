@@ -40,6 +40,7 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar, over
 import numpy as np
 from numpy.typing import NDArray
 
+from bothworlds._value import require_dataclass
 from bothworlds._words import short
 from bothworlds.errors import InvalidArgumentError, KernelError
 
@@ -249,6 +250,7 @@ def require_kernels(owner: Any, params: Any, kernels: dict[Any, str]) -> None:
 
     Each stands with a helper that registers it too, as in ``"draws_from_its_p({})"``, or with nothing.
     """
+    require_dataclass(type(owner))  # type: ignore[arg-type] # classes are hashable
     kind, name = type(params), type(owner).__name__
     if not hasattr(kind, "_fields"):
         allowed = "a NamedTuple of numbers, whose type selects the kernels"

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,10 +28,6 @@ class Value:
 
     namespace: ClassVar[str] = "policy"
     """Names are unique among the families of a namespace: a policy and its parts."""
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        _require_dataclass(cls)  # type: ignore[arg-type] # classes are hashable
-        return super().__new__(cls)
 
     def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -56,7 +52,7 @@ class Value:
 
 
 @functools.cache
-def _require_dataclass(cls: type[Value]) -> None:
+def require_dataclass(cls: type[Value]) -> None:
     """Settings become fields by ``@dataclass`` alone: without it they would be ignored."""
     for kind in cls.__mro__:
         if issubclass(kind, Value) and "__dataclass_fields__" not in vars(kind):
