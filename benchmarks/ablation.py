@@ -107,7 +107,10 @@ def play(world: World, runs: int) -> list[list[float]]:
     """Regrets of the whole, and without each part."""
     checkpoints = [world.change, world.horizon] if world.change else [world.horizon]
     run = bw.simulate(
-        [bw.Watched(bw.InsuredSampler(), out=float(k)) for k in range(-1, len(PARTS))],  # type: ignore[call-arg]
+        [  # the copy alone has a switch
+            bw.Watched(bw.InsuredSampler(), out=float(k))  # type: ignore[call-arg]
+            for k in range(-1, len(PARTS))
+        ],
         world.environment,
         horizon=world.horizon,
         replications=runs,

@@ -250,7 +250,7 @@ def require_kernels(owner: Any, params: Any, kernels: dict[Any, str]) -> None:
 
     Each stands with a helper that registers it too, as in ``"draws_from_its_p({})"``, or with nothing.
     """
-    require_dataclass(type(owner))  # type: ignore[arg-type] # classes are hashable
+    require_dataclass(type(owner))
     kind, name = type(params), type(owner).__name__
     if not hasattr(kind, "_fields"):
         allowed = "a NamedTuple of numbers, whose type selects the kernels"

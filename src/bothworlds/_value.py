@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
@@ -51,8 +50,7 @@ class Value:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-@functools.cache
-def require_dataclass(cls: type[Value]) -> None:
+def require_dataclass(cls: type) -> None:
     """Settings become fields by ``@dataclass`` alone: without it they would be ignored."""
     for kind in cls.__mro__:
         if issubclass(kind, Value) and "__dataclass_fields__" not in vars(kind):

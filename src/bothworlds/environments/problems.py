@@ -101,7 +101,7 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
     @property
     def problem(self) -> Problem:
         """So many arms, and their losses."""
-        return Problem(choose=self.choose, slots=self.slots, outside=self.outside)  # type: ignore[arg-type]
+        return Problem(choose=self.choose, slots=self.slots, outside=self.outside)  # type: ignore[arg-type]  # as users give it
 
     @property
     def _means(self) -> FloatArray | None:

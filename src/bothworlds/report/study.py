@@ -341,7 +341,7 @@ class Study:
             Whether to say on stderr how far it is.
         """
         from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
-        from bothworlds.report.figures.contents import choose_worlds  # noqa: PLC0415
+        from bothworlds.report.figures.choice import choose_worlds  # noqa: PLC0415
 
         panel = choose_worlds(self, world, optimal=True)[0]
         return decompose(self, panel, policy=policy, replications=replications, progress=progress)

@@ -72,9 +72,8 @@ def part_of(record: Record, first: int, stop: int) -> Record:
 
 
 @kernel
-def measure(env: Any, world: Any, t: int, tally: FloatArray, out: FloatArray) -> None:
-    """What is kept at a checkpoint."""
-    best, clean_best = benchmark(env, world, t)
+def measure(tally: FloatArray, best: float, clean_best: float, out: FloatArray) -> None:
+    """What is kept at a checkpoint: regret to what the best would have cost, and losses."""
     out[REGRET] = tally[COST] - best
     out[CLEAN_REGRET] = tally[CLEAN] - clean_best
     out[LOSS] = tally[SUFFERED]
@@ -149,7 +148,8 @@ def play_block(
                 return UNSOLVED, t, loss
             learning = slot >= 0
         if t == following:
-            measure(env, world, t, tally, measured[mark])
+            best, clean_best = benchmark(env, world, t)
+            measure(tally, best, clean_best, measured[mark])
             if mark < distributions.shape[0]:
                 distribution(params, state, distributions[mark])
             mark += 1

@@ -19,18 +19,7 @@ from bothworlds.policies.base import before_draw, distribution, sum_of
 from bothworlds.policies.several import Round, Shown, draw_round, learn_round
 from bothworlds.problem import Groups
 from bothworlds.simplex.kernel import FAILED
-from bothworlds.simulation.engine import (
-    BAD_LOSS,
-    CLEAN,
-    CLEAN_REGRET,
-    COMPLETE,
-    COST,
-    LOSS,
-    MARK,
-    REGRET,
-    SUFFERED,
-    UNSOLVED,
-)
+from bothworlds.simulation.engine import BAD_LOSS, CLEAN, COMPLETE, COST, MARK, SUFFERED, UNSOLVED, measure
 
 
 @kernel
@@ -118,9 +107,7 @@ def play_rounds(
                 best, clean_best = benchmark(env, world, t)
             else:
                 best, clean_best = best_set(env, world, t, groups, nothing, draws, room)
-            measured[mark, REGRET] = tally[COST] - best
-            measured[mark, CLEAN_REGRET] = tally[CLEAN] - clean_best
-            measured[mark, LOSS] = tally[SUFFERED]
+            measure(tally, best, clean_best, measured[mark])
             if mark < distributions.shape[0]:
                 distribution(params, state, distributions[mark])
             mark += 1

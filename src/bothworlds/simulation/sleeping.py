@@ -20,18 +20,7 @@ from bothworlds.policies.base import (
     step,
 )
 from bothworlds.simplex.kernel import FAILED
-from bothworlds.simulation.engine import (
-    BAD_LOSS,
-    CLEAN,
-    CLEAN_REGRET,
-    COMPLETE,
-    COST,
-    LOSS,
-    MARK,
-    REGRET,
-    SUFFERED,
-    UNSOLVED,
-)
+from bothworlds.simulation.engine import BAD_LOSS, CLEAN, COMPLETE, COST, MARK, SUFFERED, UNSOLVED, measure
 
 
 @kernel
@@ -106,9 +95,7 @@ def play_awake(
         if status == FAILED:
             return UNSOLVED, t, loss
         if mark < marks.size and marks[mark] == t:
-            measured[mark, REGRET] = tally[COST]
-            measured[mark, CLEAN_REGRET] = tally[CLEAN]
-            measured[mark, LOSS] = tally[SUFFERED]
+            measure(tally, 0.0, 0.0, measured[mark])  # what the best cost is subtracted in every round
             if mark < distributions.shape[0]:
                 distribution(params, state, distributions[mark])
             mark += 1

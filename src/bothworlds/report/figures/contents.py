@@ -6,7 +6,7 @@ Every kind of panel is a function of a study that returns one of the four; the t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,11 +15,12 @@ import pandas as pd
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds._words import counted, did_you_mean
+from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.experiments.spec.labels import SYMBOLS, fill_template
+from bothworlds.experiments.spec.labels import SYMBOLS
 from bothworlds.report.charts import rows as chart_rows
-from bothworlds.report.charts.rows import Panel, by_cell, panels
+from bothworlds.report.charts.rows import Panel, by_cell
+from bothworlds.report.figures.choice import Look, Names, best_first, check_policy
 from bothworlds.report.numbers.frames import swept
 from bothworlds.report.numbers.scores import ratio_names, scorecard
 from bothworlds.report.text.tables import format_number
@@ -37,16 +38,7 @@ REGRET_SCALES = {
 """How regret is shown, and the name of the axis: under its own law, divided by it, a curve is level."""
 BANDS = {"mean": ("low", "high"), "spread": ("q05", "q95")}
 NOT_SWEPT = "nothing; a list of values in the experiment file is a sweep"
-MOST_LISTED = 12  # names in a message
 POINTS = 200  # of a line, at most: more than a column of print can show
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a line is told apart: by number (color, marker, dash), or by its place on a scale of colors."""
-
-    number: int = 0
-    shade: float | None = None
 
 
 @dataclass(frozen=True)
@@ -137,132 +129,6 @@ class Stack:
 
 
 Contents = Lines | Rows | Grid | Stack
-
-
-# --- which policies and worlds, under which names -------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Names:
-    """The policies that are shown, in the order of the file: what they are called, and how they look."""
-
-    labels: Mapping[str, str]
-    looks: Mapping[str, Look]
-
-    def __contains__(self, policy: object) -> bool:
-        return policy in self.labels
-
-
-def choose_policies(
-    study: Study, chosen: Sequence[str] | None, label: str | None, color: str | None
-) -> Names:
-    """The policies of a study that are asked for: by label, renamed by a template, colored by a setting."""
-    known = study.policies
-    for name in chosen or ():
-        _check_policy(study, "policies", name)
-    shown = [name for name in known if chosen is None or name in chosen]
-    if not shown:
-        raise InvalidArgumentError("policies", chosen, "at least one policy of the study", got="none")
-    entries = {entry["label"]: entry for entry in study.manifest["policies"]}
-    labels = {name: name for name in shown}
-    if label is not None:
-        labels = {name: fill_template(label, entries[name]["settings"], name) for name in shown}
-        twice = [text for text in labels.values() if list(labels.values()).count(text) > 1]
-        if twice:
-            raise InvalidArgumentError(
-                "label", label, "a template that tells all policies apart", got=f"{twice[0]!r} twice"
-            )
-    looks = {name: Look(known.index(name)) for name in shown}
-    setting, values = _setting_of(study, shown, color)
-    if setting is not None:
-        low, high = min(values.values()), max(values.values())
-        logs = low > 0 and high > 20 * low
-        place = math.log if logs else float
-        span = place(high) - place(low) or 1.0
-        shades = {name: (place(value) - place(low)) / span for name, value in values.items()}
-        looks |= {name: Look(looks[name].number, shade) for name, shade in shades.items()}
-    return Names(labels, looks)
-
-
-def _check_policy(study: Study, argument: str, name: str) -> None:
-    """Refuse a name that no policy of the study has, with those that there are."""
-    known = study.policies
-    if name not in known:
-        listed = ", ".join(map(repr, known[:MOST_LISTED])) + (" …" if len(known) > MOST_LISTED else "")
-        fix = did_you_mean(str(name), known)
-        raise InvalidArgumentError(argument, name, f"a policy of the study ({listed})", fix=fix)
-
-
-def _best_first(study: Study, panel: Panel, names: Container[str]) -> list[str]:
-    """The policies among these, best first, those without results in this world after the others."""
-    found = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
-    played = set(study.summary["cell"])
-    return sorted(found, key=lambda name: panel.cells[name] not in played)
-
-
-def telling_setting(study: Study, shown: Sequence[str]) -> tuple[str | None, dict[str, float]]:
-    """The swept number, if any, that tells all these policies (three or more) apart, and its values."""
-    for name, values in _swept_numbers(study, shown).items():
-        if len(values) == len(shown) >= 3 and len(set(values.values())) == len(shown):
-            return name, values
-    return None, {}
-
-
-def _swept_numbers(study: Study, shown: Sequence[str]) -> dict[str, dict[str, float]]:
-    swept = {entry["label"]: entry["swept"] for entry in study.manifest["policies"]}
-    names = dict.fromkeys(name for policy in shown for name in swept[policy])
-    return {
-        name: {p: float(swept[p][name]) for p in shown if isinstance(swept[p].get(name), (int, float))}
-        for name in names
-    }
-
-
-def _setting_of(study: Study, shown: Sequence[str], color: str | None) -> tuple[str | None, dict[str, float]]:
-    """The swept setting by which policies are colored, and its values."""
-    if color is None:
-        return telling_setting(study, shown)
-    if color == "policy":
-        return None, {}
-    numbers = _swept_numbers(study, shown)
-    found = [name for name in numbers if color in (name, name.rpartition(".")[2]) and numbers[name]]
-    if not found:
-        raise InvalidArgumentError(
-            "color", color, "“policy” or a swept number", fix=f"swept here: {', '.join(numbers) or 'nothing'}"
-        )
-    return found[0], numbers[found[0]]
-
-
-def choose_worlds(study: Study, world: str | int | None, *, optimal: bool = False) -> list[Panel]:
-    """A panel by its number, its title or its environment (then at the largest horizon); None: all of these.
-
-    With ``optimal``, all are those whose optimal arms are known, if there are some.
-
-    Raises
-    ------
-    InvalidArgumentError
-        If the study has no such world.
-    """
-    found = panels(study.cells)
-    if world is None:
-        largest = [panel for panel in found if panel.largest]
-        cells = study.manifest["cells"]
-        known = [panel for panel in largest if cells[next(iter(panel.cells.values()))]["optimal"]]
-        return (known or largest) if optimal else largest
-    if isinstance(world, int) or (isinstance(world, str) and world.isdecimal()):
-        number = _check.integer("world", int(world), at_least=1)
-        if number > len(found):
-            raise InvalidArgumentError("world", number, f"in 1..{len(found)}", fix=_worlds_in_words(found))
-        return [found[number - 1]]
-    titled = [panel for panel in found if panel.title == world]
-    titled = titled or [panel for panel in found if panel.environment == world and panel.largest]
-    if not titled:
-        raise InvalidArgumentError("world", world, "a world of the study", fix=_worlds_in_words(found))
-    return titled[:1]
-
-
-def _worlds_in_words(found: Sequence[Panel]) -> str:
-    listed = "; ".join(f"{panel.number + 1} {panel.title}" for panel in found[:12])
-    return f"by number or title: {listed}{' …' if len(found) > 12 else ''}"
 
 
 # --- lines ----------------------------------------------------------------------------------------------
@@ -544,8 +410,8 @@ def final(study: Study, panel: Panel, names: Names, *, x: Scale = "linear") -> R
 
 def pairs(study: Study, panel: Panel, names: Names, *, reference: str | None = None) -> Rows:
     """Differences of final regret to a reference policy, by default the best of the study, with intervals."""
-    against = reference if reference is not None else _best_first(study, panel, study.policies)[0]
-    _check_policy(study, "reference", against)
+    against = reference if reference is not None else best_first(study, panel, study.policies)[0]
+    check_policy(study, "reference", against)
     here = chart_rows.by_world(study.pairs).get((panel.environment, panel.horizon))
     found = [] if here is None else chart_rows.pair_rows(here, reference=against)
     rows = {row["policy"]: row for row in found}
@@ -704,8 +570,8 @@ def probabilities(
 ) -> Stack:
     """The distribution over arms in replication 0 of a policy, the best of the study if none is given."""
     _check.one_of("x", x, ("linear", "log"))
-    chosen = policy if policy is not None else _best_first(study, panel, names)[0]
-    _check_policy(study, "policy", chosen)
+    chosen = policy if policy is not None else best_first(study, panel, names)[0]
+    check_policy(study, "policy", chosen)
     cell = study.manifest["cells"][panel.cells[chosen]]
     if cell["cell"] not in set(study.summary["cell"]):
         raise InvalidArgumentError(

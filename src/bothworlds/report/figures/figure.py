@@ -25,6 +25,7 @@ from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.report.charts.rows import panels
 from bothworlds.report.figures import style
+from bothworlds.report.figures.choice import choose_policies, choose_worlds
 from bothworlds.report.figures.contents import (
     KINDS,
     ONCE,
@@ -33,8 +34,6 @@ from bothworlds.report.figures.contents import (
     Lines,
     Rows,
     Stack,
-    choose_policies,
-    choose_worlds,
 )
 from bothworlds.report.figures.contents import Grid as GridContents
 from bothworlds.report.figures.draw import Words, name_lines, put, settle_names

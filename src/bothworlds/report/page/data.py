@@ -26,7 +26,8 @@ from bothworlds.report.charts.rows import (
     probability_rows,
     short_labels,
 )
-from bothworlds.report.figures.contents import choose_policies, heat, symbol, telling_setting
+from bothworlds.report.figures.choice import choose_policies, telling_setting
+from bothworlds.report.figures.contents import heat, symbol
 from bothworlds.report.numbers.scores import RATIO_STEPS
 
 if TYPE_CHECKING:
