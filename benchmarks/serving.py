@@ -20,7 +20,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +47,11 @@ class MemoryHub(Hub):
         super().__init__(*arguments, **options)
         self._tickets: dict[bytes, tuple[Learner, Any]] = {}
 
-    def submit(self, requests: Any) -> Future[list[Any]]:
+    async def answers(self, requests: Any) -> list[Any]:
         """Draw and learn at once."""
         if any(isinstance(request, messages.Read) for request in requests):
-            return super().submit(requests)
-        done: Future[list[Any]] = Future()
-        done.set_result([self._answer(request) for request in requests])
-        return done
+            return await super().answers(requests)
+        return [self._answer(request) for request in requests]
 
     def _answer(self, request: Any) -> Any:
         replica = self.replica
@@ -135,7 +132,7 @@ async def play(port: int, key: str, seconds: float, batch: int, connections: int
         await connection.open()
         while time.perf_counter() < end:
             name, segment = "hot", f"s{number % BANDITS}"
-            made = [str(uuid.uuid4()) for _ in range(batch)]
+            made = [ids.text_of(ids.new()) for _ in range(batch)]  # as clients make them
             if batch == 1:
                 body = json.dumps({"id": made[0], "segment": segment}).encode()
                 await connection.ask(b"POST", f"/v1/experiments/{name}/decisions", body)
@@ -222,7 +219,7 @@ async def keep_asking(
 
     async def pair(at: float) -> None:
         connection = await free.get()
-        text = str(uuid.UUID(int=chance.getrandbits(128), version=4))
+        text = ids.text_of(ids.new())
         body = b'{"id":"%s","segment":"s%d"}' % (text.encode(), chance.randrange(BANDITS))
         await connection.ask(b"POST", "/v1/experiments/hot/decisions", body)
         decided = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -116,6 +117,44 @@ def test_threads_get_one_answer_for_each_id(opened):
         outcomes = list(pool.map(lambda text: hub.report(text, reward=1.0), texts * 10))
     assert sum(not each.repeated for each in outcomes) == 12
     assert hub.position == 12
+
+
+def test_some_of_many_were_there_before(opened):
+    first, second = opened(), opened(limits=QUIET._replace(max_batch=2000))
+    name = button(first)
+    texts = [ids.text_of(ids.new()) for _ in range(1200)]  # more than one statement takes
+    before = {
+        each.id: each for each in first.submit([Decide(name, id=text) for text in texts[::97]]).result()
+    }
+    made = second.submit([Decide(name, id=text) for text in texts]).result()
+    assert [each.id for each in made] == texts
+    assert {each.id for each in made if each.repeated} == before.keys()
+    assert all(each.arm == before[each.id].arm for each in made if each.repeated)
+    assert all(each.repeated for each in first.submit([Decide(name, id=text) for text in texts]).result())
+
+
+def test_in_asyncio(opened):
+    hub = opened()
+    name = button(hub)
+    pause = threading.Event()
+
+    async def ask():
+        (made,) = await hub.answers([Decide(name)])
+        held = asyncio.create_task(hub.answers([Read(lambda: pause.wait(10) and None)]))
+        tired, patient = (
+            asyncio.create_task(hub.answers([Report(made.id, reward=value)])) for value in (1.0, 0.0)
+        )
+        await asyncio.sleep(0.01)  # all have asked
+        tired.cancel()
+        pause.set()
+        await held
+        return made, await patient, tired.cancelled()
+
+    made, (contradiction,), cancelled = asyncio.run(ask())
+    assert cancelled  # which is no reason not to learn it
+    assert isinstance(contradiction, problems.OutcomeExistsError)
+    assert hub.position == 1
+    assert hub.report(made.id, reward=1.0).repeated
 
 
 def test_what_is_refused_changes_nothing(opened):

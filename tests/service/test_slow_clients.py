@@ -139,6 +139,14 @@ def test_a_connection_lives_on_between_requests(strict):
             time.sleep(1.5)  # longer than a request may take
 
 
+def test_head_and_body_come_together(strict):
+    with connected(strict) as one:
+        one.sendall(head_of(strict, "GET", "/livez"))
+        head, _, body = one.recv(1 << 16).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert json.loads(body)["status"] == "ok"
+
+
 def export_of(served, size):
     """The path of a file of an export, as large as this."""
     name = experiment(served)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import struct
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ Key: TypeAlias = str | int | bytes
 
 SIZE = 16  # of a secret, in bytes
 WORDS = 8  # of 64 bits in one hash
+HASH = struct.Struct(f"<{WORDS}Q")
 
 
 def canonical(key: Any) -> bytes:
@@ -33,9 +35,9 @@ def fill_with_key(secret: bytes, key: Any, out: FloatArray) -> None:
     data = canonical(key)
     for begin in range(0, out.size, WORDS):
         salt = (begin // WORDS).to_bytes(8, "little")
-        words = np.frombuffer(blake2b(data, key=secret, salt=salt).digest(), "<u8")
-        part = out[begin : begin + WORDS]
-        part[:] = (words[: part.size] >> np.uint64(11)) * 2.0**-53
+        words = HASH.unpack(blake2b(data, key=secret, salt=salt).digest())
+        for i in range(begin, min(begin + WORDS, out.size)):
+            out[i] = (words[i - begin] >> 11) * 2.0**-53
 
 
 def new_secret(seed: int | None) -> bytes:

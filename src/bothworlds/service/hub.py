@@ -15,14 +15,16 @@ the hash of its id. So nobody has to agree with anybody on anything but the orde
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import queue
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
@@ -140,12 +142,23 @@ class Hub:
     def submit(self, requests: Sequence[Request]) -> Future[list[Answer | problems.ServiceError]]:
         """Hand over requests; the future has an answer for each, or the problem that it met.
 
-        Raises :class:`~bothworlds.service.problems.OverloadedError` before any work. In ``asyncio`` write
-        ``await asyncio.wrap_future(hub.submit(requests))``.
+        Raises :class:`~bothworlds.service.problems.OverloadedError` before any work.
         """
+        future: Future[list[Answer | problems.ServiceError]] = Future()
+        self._enqueue(_Job(list(requests), future, time.monotonic()))
+        return future
+
+    async def answers(self, requests: Sequence[Request]) -> list[Answer | problems.ServiceError]:
+        """The same for ``asyncio``, which hears of all answers of a batch at once."""
+        future: asyncio.Future[list[Answer | problems.ServiceError]] = (
+            asyncio.get_running_loop().create_future()
+        )
+        self._enqueue(_Job(list(requests), future, time.monotonic()))
+        return await future
+
+    def _enqueue(self, job: _Job) -> None:
         if os.getpid() != self._process:
             raise problems.ClosedError("the process has forked: open it again in the child")
-        job = _Job(list(requests), Future(), time.monotonic())
         with self._guard:
             if self.failure is not None:
                 raise self._failed()
@@ -160,7 +173,6 @@ class Hub:
                 self._oldest = job.since
             self._waiting += len(job.requests)
             self._queue.put(job)
-        return job.future
 
     def ask(self, request: Request) -> Any:
         """The answer to one request; raises the problem that it met."""
@@ -289,11 +301,17 @@ class Hub:
         if problem is not None:
             answers = [problem] * len(requests)
         begin = 0
+        awaited: defaultdict[asyncio.AbstractEventLoop, list[_Answered]] = defaultdict(list)
         for job in jobs:
             end = begin + len(job.requests)
-            if job.future.set_running_or_notify_cancel():
-                job.future.set_result(answers[begin:end])
-            begin = end
+            found, begin = answers[begin:end], end
+            if isinstance(job.future, asyncio.Future):
+                awaited[job.future.get_loop()].append((job.future, found))
+            elif job.future.set_running_or_notify_cancel():
+                job.future.set_result(found)
+        for loop, answered in awaited.items():  # waking it is what costs, so once
+            with contextlib.suppress(RuntimeError):  # it is closed: nobody waits any more
+                loop.call_soon_threadsafe(_settle, answered)
 
     def _keep_house(self, ended: bool, *, idle: bool) -> None:
         """Between batches: what others wrote, deadlines, snapshots."""
@@ -333,5 +351,15 @@ class _Job(NamedTuple):
     """Requests of one caller."""
 
     requests: list[Request]
-    future: Future[list[Any]]
+    future: Future[list[Any]] | asyncio.Future[list[Any]]
     since: float
+
+
+_Answered: TypeAlias = tuple[asyncio.Future[list[Any]], list[Any]]
+
+
+def _settle(answered: list[_Answered]) -> None:
+    """Hand over answers, in the thread of those who wait for them, if they still do."""
+    for future, answers in answered:
+        if not future.done():
+            future.set_result(answers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -25,7 +25,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Somebody has connected, and must say something."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _Joined(transport, self.loop)))
         config: Config = self.app.config  # of App
         self._limits = config.server
         self._reading: asyncio.TimerHandle | None = None
@@ -72,9 +72,11 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def _await_request(self) -> None:
+        self._reading = self.loop.call_later(self._limits.request_timeout, self._refuse_slow)
+
+    def _refuse_slow(self) -> None:
         seconds = self._limits.request_timeout
-        problem = problems.TooSlowError(f"the request was not whole after {seconds:g} s")
-        self._reading = self.loop.call_later(seconds, self._refuse, problem)
+        self._refuse(problems.TooSlowError(f"the request was not whole after {seconds:g} s"))
 
     def _refuse(self, problem: problems.ServiceError) -> None:
         """Say why, unless something else is being said, and close."""
@@ -112,3 +114,41 @@ class BoundedConnection(HttpToolsProtocol):
         self.transport.close()
         if self._ending is None:
             self._ending = self.loop.call_later(LINGER, self.transport.abort)
+
+
+class _Joined:
+    """A transport that sends the head of an answer with its body: one system call and one packet less.
+
+    uvicorn writes the two one after the other. What is written first waits for what follows, at most until
+    the loop is at its next step.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._first = b""
+        self._waits = False
+
+    def write(self, data: bytes) -> None:
+        """Send this, after or with what waits."""
+        if self._first:
+            first, self._first = self._first, b""
+            self._transport.write(first + data)
+        elif self._waits:  # and was sent: more of the same answer
+            self._transport.write(data)
+        else:
+            self._first, self._waits = data, True
+            self._loop.call_soon(self._send)
+
+    def _send(self) -> None:
+        self._waits = False
+        if self._first:
+            first, self._first = self._first, b""
+            self._transport.write(first)
+
+    def close(self) -> None:
+        """Send what waits, and close."""
+        self._send()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +31,8 @@ SECURITY = (
 NO_CONTENT_FROM_HERE = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 MAX_DEPTH = 5  # of a context
+PROCESS = secrets.token_hex(8)  # what ids of requests begin with
+requests = itertools.count(1)
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -192,7 +196,7 @@ def id_in_path(call: Call, of: str) -> str:
 def request_id_of(headers: Mapping[bytes, bytes]) -> str:
     """The id that the client gave, or a fresh one."""
     given = headers.get(b"x-request-id", b"").decode("latin-1")
-    return given if REQUEST_ID.match(given) else ids.text_of(ids.new())
+    return given if REQUEST_ID.match(given) else f"{PROCESS}-{next(requests):x}"
 
 
 def query_of(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Service:
         """Answers, or problems, of requests that write."""
         if self.full is not None:
             raise self.full
-        return await asyncio.wrap_future(hub.submit(requests))
+        return await hub.answers(requests)
 
     async def ask(self, hub: Hub, request: Request) -> Any:
         """The answer to a request that writes; raises the problem that it met."""
@@ -121,7 +121,7 @@ class Service:
 
     async def read(self, hub: Hub, function: Callable[[Replica], T]) -> T:
         """What a function finds in memory, while nothing moves."""
-        (answer,) = await asyncio.wrap_future(hub.submit([Read(lambda: function(hub.replica))]))
+        (answer,) = await hub.answers([Read(lambda: function(hub.replica))])
         if isinstance(answer, problems.ServiceError):
             raise answer
         return cast(T, answer)

@@ -203,6 +203,27 @@ class SQLiteStore(Tables):
             found += self._all(query, *(value for row in part for value in row))
         return found
 
+    def _insert_new(
+        self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], key: str
+    ) -> list[Any]:
+        """Add the rows that are not there yet; the values of this column in those.
+
+        Nearly always all are new. A statement that returns rows hands the interpreter to other threads at
+        each of them, so that is asked for only after one that was refused, which has changed nothing.
+        """
+        place, found = columns.index(key), []
+        for begin in range(0, len(rows), ROWS):
+            part = rows[begin : begin + ROWS]
+            try:
+                self._insert(table, columns, part, "")
+            except problems.StorageUnavailableError as problem:
+                if not isinstance(problem.__cause__, sqlite3.IntegrityError):
+                    raise
+                found += super()._insert_new(table, columns, part, key)
+            else:
+                found += [row[place] for row in part]
+        return found
+
     def close(self) -> None:
         """Close the connection."""
         self._db.close()

@@ -48,6 +48,13 @@ class Tables(ABC):
     ) -> list[Any]:
         """Add rows; what the rest of the statement returns."""
 
+    def _insert_new(
+        self, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], key: str
+    ) -> list[Any]:
+        """Add the rows that are not there yet; the values of this column in those."""
+        found = self._insert(table, columns, rows, f"ON CONFLICT DO NOTHING RETURNING {key}")
+        return [value for (value,) in found]
+
     @abstractmethod
     def write(self, project: int, *, log: bool) -> AbstractContextManager[int]:
         """A transaction that commits at its end; gives the head of the log."""
@@ -223,10 +230,7 @@ class Tables(ABC):
         """Add decisions; returns the ids of those that were new."""
         columns = ("project", *DecisionRow._fields)
         ordered = sorted(rows, key=lambda row: row.id)  # else two could wait for each other
-        found = self._insert(
-            "decision", columns, [(project, *row) for row in ordered], "ON CONFLICT DO NOTHING RETURNING id"
-        )
-        return {identity for (identity,) in found}
+        return set(self._insert_new("decision", columns, [(project, *row) for row in ordered], "id"))
 
     def insert_entries(self, project: int, rows: Sequence[EntryRow]) -> None:
         """Add entries, which the caller has numbered."""
@@ -252,8 +256,7 @@ class Tables(ABC):
         rows = [
             (bandit, pos, engine, state, hashlib.sha256(state).digest()) for bandit, state in states.items()
         ]
-        returning = "ON CONFLICT DO NOTHING RETURNING bandit"
-        new = {bandit for (bandit,) in self._insert("snapshot", SnapshotRow._fields, rows, returning)}
+        new = set(self._insert_new("snapshot", SnapshotRow._fields, rows, "bandit"))
         query = "SELECT bandit, sha256 FROM snapshot WHERE pos = ? AND engine = ? AND bandit"
         stored = dict(self._among(query, states.keys() - new, pos, engine)) if len(new) < len(rows) else {}
         newer = "SELECT count(*) FROM snapshot AS newer WHERE newer.bandit = snapshot.bandit"
