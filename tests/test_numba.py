@@ -86,7 +86,9 @@ def test_a_dispatcher_takes_a_cache_of_ours_and_gives_machine_code():
 
 
 @pytest.mark.compiled
-def test_blocks_are_vectors():
+def test_blocks_are_vectors(monkeypatch, tmp_path):
+    monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path))  # code from a cache cannot be inspected
+
     @entry
     def total(values):
         return add_up(load(values, 0) * fill(2.0))
