@@ -107,7 +107,11 @@ def known(bandit):
     return [data[key] for key in ("state", "random", "disabled", "retired", "pulls", "seen", "loss_sums")]
 
 
-CHANGING = [case.policy for case in CASES if case.policy.fixed_arms is None]
+CHANGING = [
+    pytest.param(case.policy, marks=[pytest.mark.slow] if case.again else [])
+    for case in CASES
+    if case.policy.fixed_arms is None
+]
 FIXED = [case for case in CASES if case.policy.fixed_arms is not None]
 
 
@@ -132,7 +136,11 @@ def test_copies_continue_the_same_run(policy):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("policy", [bw.policies.DEFAULT, bw.Ito21(), bw.Thompson(), bw.UCB1()], ids=repr)
+@pytest.mark.parametrize(
+    "policy",
+    [pytest.param(bw.policies.DEFAULT, marks=pytest.mark.slow), bw.Ito21(), bw.Thompson(), bw.UCB1()],
+    ids=repr,
+)
 def test_compiled_they_have_the_same_bits(policy, monkeypatch):
     played = []
     for way in ("wait", "never"):

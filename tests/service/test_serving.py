@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import httpx
+import psutil
 import pytest
 from rich.console import Console
 
@@ -160,6 +161,19 @@ def test_sigterm_answers_what_waits_and_ends_streams(folder):
     (bandit,) = store.bandits(store.project("default").id, 0)
     assert store.snapshots(bandit.id)[0].pos == 50
     store.close()
+
+
+@pytest.mark.compiled
+def test_who_stops_does_not_leave_a_process_that_compiles(folder):
+    compiles = {"NUMBA_DISABLE_JIT": "0", "BOTHWORLDS_CACHE_DIR": str(folder / "cache")}
+    served = Served(folder, environment=compiles)
+    end = time.monotonic() + 60
+    while not (children := psutil.Process(served.process.pid).children()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert served.stop() == 0
+    gone, alive = psutil.wait_procs(children, timeout=2)
+    assert (len(gone), alive) == (1, [])
 
 
 def test_limits(folder):

@@ -266,6 +266,7 @@ def test_arms_without_probability_take_no_part():
     np.testing.assert_allclose(t["total"] - t["benchmark"], right, atol=1e-11 * np.abs(t["total"]).max())
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled_accounts_are_the_interpreted_ones(monkeypatch):
     from bothworlds.theory.accounting import ledger

@@ -73,6 +73,7 @@ def test_all_lemmas_hold(policy):
     assert rows["decomposition"].rounds == ROUNDS * len(games(ROUNDS))
 
 
+@pytest.mark.slow
 def test_by_default_the_papers_policies_are_put_to_the_test():
     rows = {row.lemma: row for row in verify(rounds=8)}
     assert all(row.holds for row in rows.values())

@@ -142,7 +142,15 @@ class Service:
         """Follow the logs, for those who look."""
         if _jit.can_compile():  # in a process of its own, so that nobody waits
             code = "import os; os.nice(19); from bothworlds.service import watch; watch.compile_kernels()"
-            await (await asyncio.create_subprocess_exec(sys.executable, "-c", code)).wait()
+            none = asyncio.subprocess.DEVNULL  # who reads what we say must not wait for its end
+            compiling = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", code, stdin=none, stdout=none
+            )
+            try:
+                await compiling.wait()
+            finally:
+                if compiling.returncode is None:  # the service stops
+                    compiling.kill()
         while True:
             await asyncio.sleep(HOUSEKEEPING)
             for project in list(self._hubs):
