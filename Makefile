@@ -62,7 +62,7 @@ test: ## everything that must pass: lint, types, layers, docs, tests, examples (
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile README.md docs src  # a page in one process
 
-slow: $(VENV)/dev.stamp ## tests that take ten seconds or more each: killed studies, caches, processes that compile, other sizes (five minutes)
+slow: $(VENV)/dev.stamp ## tests that take ten seconds or more each: killed studies, caches, processes that compile, other sizes, cases with kernels of others (some ten minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow tests
 
 OTHER := .venv-$(notdir $(PYTHON))

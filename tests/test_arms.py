@@ -45,7 +45,6 @@ def _as_python(request, monkeypatch):
         )
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
 @pytest.mark.parametrize("name", ORACLES)
 def test_round_by_round(name, late):
@@ -138,7 +137,14 @@ def test_copies_continue_the_same_run(policy):
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "policy",
-    [pytest.param(bw.policies.DEFAULT, marks=pytest.mark.slow), bw.Ito21(), bw.Thompson(), bw.UCB1()],
+    [
+        pytest.param(bw.policies.DEFAULT, marks=pytest.mark.slow),
+        pytest.param(bw.EXP3(), marks=pytest.mark.slow),
+        bw.LightBarrier(),
+        bw.Ito21(),
+        bw.Thompson(),
+        bw.UCB1(),
+    ],
     ids=repr,
 )
 def test_compiled_they_have_the_same_bits(policy, monkeypatch):

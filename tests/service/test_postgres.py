@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import uuid
 
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, StateError
@@ -174,6 +175,16 @@ def test_schemas_that_are_not_ours_or_not_of_today(postgres_url, tmp_path, monke
         store.close()
     with pytest.raises(StateError, match=r"has the schema '9998'.*upgrade bothworlds"):
         open_store(postgres_url)
+
+
+def test_an_encoding_that_cannot_write_every_name(postgres_url):
+    name = f"ascii_{uuid.uuid4().hex}"
+    ask(postgres_url, f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(StateError, match=r"has the encoding SQL_ASCII, and UTF8 is needed: make another"):
+            postgres.PostgresStore(make_conninfo(postgres_url, dbname=name))
+    finally:
+        ask(postgres_url, f"DROP DATABASE {name}")
 
 
 def test_passwords_are_not_told(postgres_url):

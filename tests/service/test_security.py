@@ -6,6 +6,7 @@ import ast
 import hmac
 import json
 import re
+import stat
 import time
 import uuid
 from pathlib import Path
@@ -22,6 +23,7 @@ from bothworlds.service.exports import Exports
 from bothworlds.service.http import auth, endpoints, schemas
 from bothworlds.service.http.routes import ENDPOINTS
 from bothworlds.service.registry import Registry
+from bothworlds.service.store import open_store
 
 SERVICE = sorted(Path(bothworlds.service.__file__).parent.rglob("*.py"))
 
@@ -218,6 +220,15 @@ def test_links_that_were_used_are_forgotten_when_they_are_over(monkeypatch):
 
 
 # --- 7, 9, 10: what is reached, and what is told ---------------------------------------------------------
+
+
+def test_a_database_is_its_owners_alone(fast_folder):
+    store = open_store(f"sqlite:///{fast_folder / 'own.db'}", fill=True)
+    store.backup(fast_folder / "copy.db")
+    made = {path.name: stat.S_IMODE(path.stat().st_mode) for path in fast_folder.iterdir()}
+    store.close()
+    assert made.keys() >= {"own.db", "own.db-wal", "copy.db"}
+    assert set(made.values()) == {0o600}
 
 
 def test_the_service_calls_nobody_but_its_database():

@@ -176,6 +176,18 @@ def test_a_solver_that_fails_is_not_hidden(world, t):
         bw.simulate(Stuck(), world, horizon=30)
 
 
+def test_whose_kernels_fail_is_told_what_to_do():
+    said = r"Stuck\(\) found no solution .*; bothworlds\.testing\.check_policy and check_regularizer say"
+    with pytest.raises(SolverError, match=said):
+        bw.replay(Stuck(), n_arms=2, arms=[0] * 12, losses=[0.5] * 12)
+    bandit = bw.Bandit(2, Stuck(), seed=1)
+    for _ in range(11):
+        bandit.update(bandit.pull(), loss=0.5)
+    pull = bandit.pull()
+    with pytest.raises(SolverError, match=said):
+        bandit.update(pull, loss=0.5)
+
+
 def test_policies_by_name():
     named, made = (bw.simulate(p, WORLD, horizon=20, replications=2, seed=1) for p in ("ucb1", bw.UCB1()))
     assert named.labels == made.labels == ("UCB1()",)

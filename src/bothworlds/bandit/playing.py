@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _changeover, _check, policies, rng
 from bothworlds._changeover import Kernels
-from bothworlds._jit import FloatArray
+from bothworlds._jit import FloatArray, what_to_do
 from bothworlds._words import counted
 from bothworlds.bandit import batch, several
 from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
@@ -620,9 +620,9 @@ class Playing:
         )
 
     def _no_solution(self, pull: Pull) -> SolverError:
+        fix = what_to_do(self._params, "history")
         return SolverError(
-            f"{self._policy!r} found no solution after {pull!r}; go back to a saved state, and please report "
-            "this"
+            f"{self._policy!r} found no solution after {pull!r}; go back to a saved state; {fix}"
         )
 
     def _pull(self, number: int, row: Row) -> Pull:

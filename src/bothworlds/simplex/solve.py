@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, comes_from_outside, entry
+from bothworlds._jit import FloatArray, entry, what_to_do
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.simplex.kernel import FAILED, LIMITED, kkt_residual, solve_step
 from bothworlds.simplex.regularizers import Regularizer
@@ -154,9 +154,7 @@ def solve(
         params, loss_array, rate_array, barrier, mass, multiplier, p
     )
     if status == FAILED:
-        fix = "please report this input"
-        if comes_from_outside(params):
-            fix = "bothworlds.testing.check_regularizer says whether its kernels keep their promises"
+        fix = what_to_do(params, "input")
         raise SolverError(
             f"no convergence after {iterations} iterations: sum off by {excess:g} of {mass:g}, "
             f"KKT residual {residual:g}, {regularizer!r}, log_barrier={barrier:g}; {fix}"

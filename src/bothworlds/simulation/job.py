@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds import _check, rng
-from bothworlds._jit import FloatArray, IntArray, comes_from_outside
+from bothworlds._jit import FloatArray, IntArray, what_to_do
 from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
@@ -119,9 +119,7 @@ class Job:
                     fix="if its prepare reads p, register watches: p is NaN without" if unseen else "",
                 )
             if ended == UNSOLVED:
-                fix = "please report this run"
-                if comes_from_outside(arguments["params"]):
-                    fix = "bothworlds.testing.check_policy and check_regularizer say which promise is broken"
+                fix = what_to_do(arguments["params"], "run")
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; {fix}")
             if watch is not None:
                 watch.follow(arguments["record"], arguments["world"], t)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds import _check, rng
 from bothworlds._changeover import run_short
-from bothworlds._jit import FloatArray, IntArray, advise_numba, entry
+from bothworlds._jit import FloatArray, IntArray, advise_numba, entry, what_to_do
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import (
@@ -205,7 +205,8 @@ def replay(
             index=(t,),
         )
     if outcome == _UNSOLVED:
-        raise SolverError(f"{policy!r} found no solution in round {t + 1}; please report this history")
+        fix = what_to_do(params, "history")
+        raise SolverError(f"{policy!r} found no solution in round {t + 1}; {fix}")
     return Trace(policy, n_arms, horizon, arm_array, loss_array, p, rates, estimates)
 
 

@@ -86,6 +86,12 @@ class PostgresStore(Tables):
                 version = self._db.info.server_version // 10_000
                 if version < OLDEST:
                     raise StateError(f"{self.where} is PostgreSQL {version}; {OLDEST} or newer is needed")
+                encoding = self._db.info.parameter_status("server_encoding")
+                if encoding != "UTF8":  # names of arms and segments may have any character
+                    raise StateError(
+                        f"{self.where} has the encoding {encoding}, and UTF8 is needed: make another with "
+                        "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+                    )
                 self._bring_up_to_date(migrate)
             except BaseException:
                 self._db.close()

@@ -59,6 +59,7 @@ class SQLiteStore(Tables):
         self._version = -1
 
     def _connect(self) -> sqlite3.Connection:
+        make_private(self.path)
         db = sqlite3.connect(
             self.path, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS
         )
@@ -96,6 +97,7 @@ class SQLiteStore(Tables):
         """Copy the database, as it is at this moment, to a file that must not exist."""
         if os.path.exists(path):
             raise StateError(f"{path} exists; a backup overwrites nothing")
+        make_private(path)
         try:
             copy = sqlite3.connect(path)
         except sqlite3.Error as error:
@@ -229,6 +231,12 @@ class SQLiteStore(Tables):
         self._db.close()
         if self._retains is not None:
             self._retains.close()
+
+
+def make_private(path: str | PathLike[str]) -> None:
+    """Make an empty file that is its owner's alone, as it will hold secrets; one that is there stays."""
+    with contextlib.suppress(OSError):  # SQLite will say more
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
 
 
 ADVICE = {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bothworlds import _check, policies
-from bothworlds._jit import FloatArray, IntArray
+from bothworlds._jit import FloatArray, IntArray, what_to_do
 from bothworlds._words import html_table
 from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgumentError, SolverError
@@ -471,7 +471,8 @@ def _account(
             fix="give it, or end the history earlier",
         )
     if outcome == UNSOLVED:
-        raise SolverError(f"no account of {policy!r} was found in round {t + 1}; please report this history")
+        fix = what_to_do(params, "history")
+        raise SolverError(f"no account of {policy!r} was found in round {t + 1}; {fix}")
     block.flags.writeable = values.flags.writeable = False
     # p, rates and q are known before every round and after the last; the rest belongs to a round
     parts = {

@@ -88,7 +88,7 @@ def _(rate: SlowRootRateParameters, state: FTRLState) -> None:
     state.rates[:] = rate.theta * math.sqrt(1.0 / math.log(2.0))
 
 
-@advance_rates.register(SlowRootRateParameters)
+@advance_rates.register(SlowRootRateParameters, inline=True)
 def _(rate: SlowRootRateParameters, state: FTRLState) -> float:
     t = state.scalars[ROUND] + 1.0
     state.rates[:] = rate.theta * math.sqrt(t / math.log1p(t))
