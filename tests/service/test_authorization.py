@@ -39,7 +39,7 @@ MATRIX = {
     ("GET", "/v1/keys"): (RULES, None),
     ("DELETE", "/v1/keys/{id}"): (RULES, None),
     ("GET", "/v1/audit"): (RULES, None),
-    ("DELETE", "/v1/units/{unit:path}"): (RULES, None),
+    ("DELETE", "/v1/units/{unit:anything}"): (RULES, None),
     ("POST", "/v1/links"): (READS, None),
     ("POST", "/v1/sessions"): (EVERYBODY, {"link": "none"}),
     ("GET", "/livez"): (EVERYBODY, None),

@@ -7,6 +7,7 @@ import json
 import re
 import time
 import uuid
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -144,6 +145,12 @@ def test_deadlines(client):
     assert (closed["source"], closed["reward"]) == ("report", 1.0)
     said = client.put(f"/v1/decisions/{late['id']}/outcome", json={"reward": 1.0}).json()
     assert (said["learned"], said["reason"]) == (False, "late")
+
+
+@pytest.mark.parametrize("unit", ["a\nb", "\n", "two\r\nlines\n", "a/b/", " ", "?#%25"])
+def test_units_of_any_name_can_be_erased(client, unit):
+    decided(client, new(client), unit=unit)
+    assert client.delete(f"/v1/units/{quote(unit, safe='')}").json() == {"decisions": 1}
 
 
 def test_sticky_units_and_their_erasure(served, client):

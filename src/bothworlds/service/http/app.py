@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import uvicorn
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.routing import Route, Router
 from uvicorn.supervisors import Multiprocess
 
@@ -26,6 +27,14 @@ from bothworlds.service.http.endpoints import Path, refusal, request_id_of, send
 from bothworlds.service.http.routes import ENDPOINTS
 from bothworlds.service.http.service import Service
 
+
+class Anything(PathConvertor):
+    """The rest of a path, slashes and ends of lines included: a unit may have any name."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("anything", Anything())
 HANDED_ON = "BOTHWORLDS_SERVICE"  # the configuration, from the parent to its workers
 
 

@@ -290,7 +290,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         method="DELETE",
-        path="/v1/units/{unit:path}",
+        path="/v1/units/{unit:anything}",
         right="administer",
         handler=administration.erase,
         answers={200: schemas.Erased},
