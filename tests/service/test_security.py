@@ -255,7 +255,7 @@ def test_the_service_calls_nobody_but_its_database():
 def test_what_is_served_is_in_the_table(served):
     with served.client() as client:
         described = client.get("/openapi.json").json()["paths"]
-        assert {endpoint.path.replace(":path}", "}") for endpoint in ENDPOINTS} == described.keys()
+        assert {endpoint.path.replace(":anything}", "}") for endpoint in ENDPOINTS} == described.keys()
         for path in (
             "/docs",
             "/redoc",

@@ -305,7 +305,7 @@ class Hub:
         for job in jobs:
             end = begin + len(job.requests)
             found, begin = answers[begin:end], end
-            if isinstance(job.future, asyncio.Future):
+            if not isinstance(job.future, Future):
                 awaited[job.future.get_loop()].append((job.future, found))
             elif job.future.set_running_or_notify_cancel():
                 job.future.set_result(found)

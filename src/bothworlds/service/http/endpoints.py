@@ -32,7 +32,7 @@ NO_CONTENT_FROM_HERE = (b"content-security-policy", b"default-src 'none'; frame-
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 MAX_DEPTH = 5  # of a context
 PROCESS = secrets.token_hex(8)  # what ids of requests begin with
-requests = itertools.count(1)
+counter = itertools.count(1)
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -196,7 +196,7 @@ def id_in_path(call: Call, of: str) -> str:
 def request_id_of(headers: Mapping[bytes, bytes]) -> str:
     """The id that the client gave, or a fresh one."""
     given = headers.get(b"x-request-id", b"").decode("latin-1")
-    return given if REQUEST_ID.match(given) else f"{PROCESS}-{next(requests):x}"
+    return given if REQUEST_ID.match(given) else f"{PROCESS}-{next(counter):x}"
 
 
 def query_of(endpoint: Endpoint, raw: bytes) -> dict[str, Any]:
