@@ -91,7 +91,7 @@ def asked(browser, key, method, path, body, ids):
         ("{experiment}", "mine"),
         ("{id}", ids.get(room, "")),
         ("{name}", "x.parquet"),
-        ("{unit:path}", "u"),
+        ("{unit:anything}", "u"),
     ):
         path = path.replace(name, value)
     headers = {"If-Match": '"12345"'} | ({"Authorization": f"Bearer {key}"} if key else {})
