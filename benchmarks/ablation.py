@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -106,11 +107,9 @@ def switchable(folder: Path) -> None:
 def play(world: World, runs: int) -> list[list[float]]:
     """Regrets of the whole, and without each part."""
     checkpoints = [world.change, world.horizon] if world.change else [world.horizon]
+    watched: Any = bw.Watched  # which in the copy has a switch
     run = bw.simulate(
-        [  # the copy alone has a switch
-            bw.Watched(bw.InsuredSampler(), out=float(k))  # type: ignore[call-arg]
-            for k in range(-1, len(PARTS))
-        ],
+        [watched(bw.InsuredSampler(), out=float(k)) for k in range(-1, len(PARTS))],
         world.environment,
         horizon=world.horizon,
         replications=runs,

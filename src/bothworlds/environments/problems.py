@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -101,7 +101,8 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
     @property
     def problem(self) -> Problem:
         """So many arms, and their losses."""
-        return Problem(choose=self.choose, slots=self.slots, outside=self.outside)  # type: ignore[arg-type]  # as users give it
+        slots = cast("tuple[int, ...] | None", self.slots)  # or whatever users gave, which Problem refuses
+        return Problem(choose=self.choose, slots=slots, outside=self.outside)
 
     @property
     def _means(self) -> FloatArray | None:

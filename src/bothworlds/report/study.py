@@ -18,6 +18,7 @@ from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
 from bothworlds.report.comparison import compare
+from bothworlds.report.figures.choice import choose_worlds
 from bothworlds.report.folder import (
     Results,
     Runs,
@@ -341,7 +342,6 @@ class Study:
             Whether to say on stderr how far it is.
         """
         from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
-        from bothworlds.report.figures.choice import choose_worlds  # noqa: PLC0415
 
         panel = choose_worlds(self, world, optimal=True)[0]
         return decompose(self, panel, policy=policy, replications=replications, progress=progress)
