@@ -90,7 +90,7 @@ def test_kernels_keep_to_what_numba_and_python_compute_alike():
     assert bw.theory  # these have kernels, too, and are imported when they are asked for
     assert bw.inference
     offenders = []
-    for name, function in _jit._kernels:
+    for function, name in _jit._kernels.items():
         if _jit.outsider(function):
             continue
         for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):

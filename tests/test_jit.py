@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 import bothworlds
-from bothworlds import _jit
+from bothworlds import _code_cache, _jit
 from bothworlds.errors import KernelError
 from bothworlds.policies.base import init
 
@@ -225,7 +225,7 @@ HELPERS = """
 import json
 from typing import NamedTuple
 import numpy as np
-from bothworlds import _jit
+from bothworlds import _code_cache, _jit
 from bothworlds.errors import KernelError
 
 SETTINGS = {"scale": 2.0}
@@ -275,7 +275,7 @@ def test_what_a_kernel_cannot_call_or_read_is_named_with_the_kernel_the_line_and
 
 @pytest.mark.compiled
 @pytest.mark.slow
-def test_a_cache_that_knows_a_class_that_is_gone_is_written_anew(tmp_path):
+def test_a_class_that_has_another_name_is_compiled_anew(tmp_path):
     path, cache = [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache"
     policy = USER_POLICY.replace("ARM", "1").replace("return Parameters(", "return made(")
     (tmp_path / "stubborn.py").write_text(policy + RENAME)
@@ -288,21 +288,21 @@ def test_cache_directory_falls_back_when_home_is_not_writable(tmp_path, monkeypa
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(blocked))
-    fallback = _jit.cache_directory()
-    assert fallback.name == _jit.source_hash()
+    fallback = _code_cache.cache_directory()
+    assert fallback.name == _code_cache.source_hash()
     assert blocked not in fallback.parents
     monkeypatch.setenv("TMPDIR", str(blocked))
-    monkeypatch.setattr(_jit.tempfile, "gettempdir", lambda: str(blocked))
+    monkeypatch.setattr(_code_cache.tempfile, "gettempdir", lambda: str(blocked))
     with pytest.raises(OSError, match="no writable folder for compiled kernels; set BOTHWORLDS_CACHE_DIR"):
-        _jit.cache_directory()
+        _code_cache.cache_directory()
 
 
 READ_ONLY = """
 import tempfile
-from bothworlds import _jit
+from bothworlds import _code_cache, _jit
 tempfile.tempdir = ELSEWHERE
-can_write = _jit._can_write
-_jit._can_write = lambda path: str(path).startswith(ELSEWHERE) and can_write(path)
+can_write = _code_cache._can_write
+_code_cache._can_write = lambda path: str(path).startswith(ELSEWHERE) and can_write(path)
 """
 
 
@@ -330,7 +330,7 @@ def test_default_cache_directory_is_the_users(tmp_path, monkeypatch):
     monkeypatch.delenv("BOTHWORLDS_CACHE_DIR", raising=False)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert _jit.cache_directory() == tmp_path / "bothworlds" / _jit.source_hash()
+    assert _code_cache.cache_directory() == tmp_path / "bothworlds" / _code_cache.source_hash()
 
 
 def test_without_jit_everything_is_python():
@@ -354,26 +354,157 @@ print(json.dumps([arms, sum(pull_once.compiled.stats.cache_hits.values())]))
 
 @pytest.mark.compiled
 @pytest.mark.slow
-def test_machine_code_for_other_types_is_never_used(tmp_path):
-    """What two processes that number their files alike could leave behind."""
+def test_a_file_that_is_damaged_or_has_the_name_of_another_is_not_used_and_written_anew(tmp_path):
     cache = tmp_path / "cache"
     arms, hits = run(TWO_KERNELS, [str(SOURCE.parent)], cache)
     assert hits == 0
     assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 2]
-    first, second = sorted(cache.rglob("*pull_once*.nbc"))
+    first, second = sorted(cache.rglob("*pull-once*"))
     content = first.read_bytes()
     first.write_bytes(second.read_bytes())
-    second.write_bytes(content)
+    second.write_bytes(content[:-1])
     assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 0]
-    assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 2]  # repaired
+    assert run(TWO_KERNELS, [str(SOURCE.parent)], cache) == [arms, 2]
+
+
+TWO_WORLDS = """
+import json
+import bothworlds as bw
+from bothworlds import _numba
+made = []
+compile_bytecode = _numba.InnerCompiler._compile_bytecode
+def watched(self):
+    made.append(self.state.func_id.func_qualname)
+    return compile_bytecode(self)
+_numba.InnerCompiler._compile_bytecode = watched
+run = bw.simulate([bw.EXP3()], bw.environments.WORLD, horizon=300, replications=2, seed=1)
+print(json.dumps([run.regret.tolist(), len(made)]))
+"""
 
 
 @pytest.mark.compiled
 @pytest.mark.slow
-def test_processes_that_compile_at_once_do_not_share_file_names(tmp_path):
-    for _ in range(2):
-        run(PROBE, [str(SOURCE.parent)], tmp_path)
-        for index in tmp_path.rglob("*.nbi"):
-            index.unlink()  # as if neither process had seen what the other saved
-    names = [path.name for path in tmp_path.rglob("*.nbc")]
-    assert len(names) == 2
+def test_what_one_world_has_compiled_of_a_policy_serves_in_another(tmp_path):
+    bernoulli = TWO_WORLDS.replace("WORLD", "Bernoulli(means=[0.2, 0.5])")
+    switching = TWO_WORLDS.replace("WORLD", "StochasticallyConstrained(n_arms=2, gap=0.3)")
+    path = [str(SOURCE.parent)]
+    alone, kernels = run(switching, path, tmp_path / "alone")
+    _, before = run(bernoulli, path, tmp_path / "cache")
+    after, left = run(switching, path, tmp_path / "cache")
+    assert after == alone  # linked from disk or compiled at once: the same bits
+    assert before > 20
+    assert left < kernels / 4
+    for file in (tmp_path / "cache").rglob("*.play-block.*"):  # what Python calls, made of what is on disk
+        file.unlink()
+    assert run(switching, path, tmp_path / "cache") == [alone, 0]
+
+
+HELPED_POLICY = USER_POLICY.replace(
+    "return ARM\n", "return favorite(params.n_arms) + helper.EXTRA\n"
+).replace("import numpy as np\n", "import numpy as np\nimport helper\nfrom helper import favorite\n")
+HELPER = """
+from bothworlds._jit import kernel
+EXTRA = 0
+@kernel
+def favorite(n):
+    return other(n)
+@kernel
+def other(n):
+    return 1
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_a_helper_of_the_user_that_is_edited_in_another_file_is_compiled_anew(tmp_path):
+    path, cache = [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache"
+    (tmp_path / "stubborn.py").write_text(HELPED_POLICY.replace("ARM", "1"))
+    helper = tmp_path / "helper.py"
+    for text, arm in (
+        (HELPER, 1),
+        (HELPER.replace("return 1", "return 2"), 2),
+        (HELPER.replace("EXTRA = 0", "EXTRA = 1"), 2),
+    ):
+        helper.write_text(text)
+        assert run(USER_PROBE, path, cache) == [arm, 0]
+        assert run(USER_PROBE, path, cache) == [arm, 1]
+
+
+def test_names_of_code_tell_functions_apart_by_all_that_decides_them(tmp_path):
+    def scaled(factor):
+        def function(x):
+            return factor * x
+
+        return function
+
+    def name(function, types=""):
+        return _code_cache.name_of(function, types=types)
+
+    two = scaled(2.0)
+    assert name(two) == name(scaled(2.0))
+    pair = (lambda x: x * 2.0), (lambda x: x * 3.0)
+    others = [scaled(3.0), scaled(2), scaled(name), scaled((2.0, 1)), scaled(Circle), *pair]
+    assert len({name(two), *map(name, others), name(two, "float64")}) == 9
+    with pytest.raises(_code_cache.UnnamedError):
+        name(scaled({}))
+    typed = eval("lambda x: x")  # at a prompt: no file to compare with
+    with pytest.raises(_code_cache.UnnamedError):
+        name(typed)
+
+
+LATE = """
+import importlib, json, pkgutil
+import bothworlds, bothworlds.environments, bothworlds.policies
+from bothworlds.environments.base import prepare
+from bothworlds.policies.base import learn
+from bothworlds.simplex.regularizers.base import slope
+from bothworlds import _jit
+
+def registered():
+    return {name for name in _jit._kernels.values() if " of " in name}
+
+before = registered()
+kinds = {name.split(" of ")[1] for name in before}
+generics = {name.split(" of ")[0] for name in before}
+for module in pkgutil.walk_packages(bothworlds.__path__, "bothworlds."):
+    importlib.import_module(module.name)
+late = [name.split(" of ") for name in registered() - before]
+print(json.dumps([len(before), [pair for pair in late if pair[0] in generics and pair[1] in kinds]]))
+"""
+
+
+def test_no_kernel_of_a_policy_is_registered_by_a_module_that_may_not_be_imported():
+    """Code in the cache would depend on who has made it."""
+    count, late = run(LATE, [str(SOURCE.parent)], "unused")
+    assert count > 300
+    assert late == []
+
+
+def test_code_that_cannot_be_saved_is_a_warning(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path))
+    _code_cache.save("one", b"code")
+    assert _code_cache.has("one")
+    assert _code_cache.load("one") == b"code"
+    assert oct(next(tmp_path.rglob("one")).stat().st_mode & 0o444) == "0o444"  # an image is run by others
+
+    def no_room(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_code_cache.os, "replace", no_room)
+    with pytest.warns(RuntimeWarning, match=r"compiled code cannot be saved, .*: \[Errno 28\] No space left"):
+        _code_cache.save("two", b"code")
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["one"]
+
+
+def test_a_folder_in_a_place_for_all_is_not_used_if_others_can_write_to_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(_code_cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(blocked))
+    folder = _code_cache.cache_directory().parent
+    assert folder.parent == tmp_path
+    assert _code_cache.cache_directories()[1].parent == folder
+    folder.chmod(0o777)
+    assert len(_code_cache.cache_directories()) == 1
+    with pytest.raises(OSError, match="no writable folder"):
+        _code_cache.cache_directory()

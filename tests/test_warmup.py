@@ -61,7 +61,7 @@ def test_evidence_is_prepared_too(monkeypatch):
         if hasattr(value, "compiled") and value.__module__ == module.__name__
     ]
     before = [len(entry.compiled.overloads) for entry in entries]
-    assert sum(before) > 10
+    assert sum(before) >= 10
     bandit = bw.Bandit(5, bw.LightBarrier(), evidence="full", seed=1)
     vars(bandit._record).update({name: entry for name, (entry, _) in bandit._record.kernels().items()})
     for _ in range(40):

@@ -28,6 +28,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from bothworlds import _jit
+from bothworlds._code_cache import cache_directory
 from bothworlds.errors import InvalidArgumentError
 
 P = ParamSpec("P")
@@ -187,7 +188,7 @@ class _Changeover:
                 _compile_elsewhere(self._recipe)
                 code = self._load()
             if code is None:
-                raise OSError(f"{_jit.cache_directory()} does not keep what is compiled")
+                raise OSError(f"{cache_directory()} does not keep what is compiled")
         except Exception as error:  # the compiler, the disk, memory: the bandit goes on in any case
             warnings.warn(
                 f"a Bandit with the policy {self._recipe['policy']['kind']!r} goes on as plain Python: "

@@ -1,6 +1,7 @@
-"""Kernels: plain functions that numba compiles, functions chosen by type, and where compiled code is kept.
+"""Kernels: plain functions that numba compiles, and functions chosen by type.
 
-Three decorators; ``_numba.py`` is what touches numba, and docs/kernels.md explains both:
+Three decorators; ``_numba.py`` is what touches numba, ``_code_cache.py`` is where compiled code is
+saved, and docs/kernels.md explains all three:
 
 ``@kernel``
     a plain function that compiled code may call.
@@ -27,14 +28,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib.util
 import os
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -58,10 +58,10 @@ _PACKAGE = Path(__file__).parent
 _pending: list[tuple[Callable[..., Any], Callable[..., Any], dict[str, bool]]] = []
 # What else numba must be told before the first kernel is compiled.
 _introductions: list[Callable[[], None]] = []
-# Implementations that live outside the package: the files they are in, for each type they are chosen by.
-outside: dict[type, set[Path]] = {}
-# Every kernel with its name: that of the function, and for a generic one the type it is chosen by.
-_kernels: list[tuple[str, Callable[..., Any]]] = []
+# Implementations that live outside the package, for each type they are chosen by.
+outside: dict[type, list[Callable[..., Any]]] = {}
+# The name of every kernel: that of the function, and for a generic one the type it is chosen by.
+_kernels: dict[Callable[..., Any], str] = {}
 _lock = threading.RLock()
 
 
@@ -124,6 +124,11 @@ def outsider(function: Callable[..., Any]) -> bool:
     return not function.__code__.co_filename.startswith(f"{_PACKAGE}{os.sep}")
 
 
+def is_kernel(value: Any) -> bool:
+    """Is this a function that compiled code may call?"""
+    return isinstance(value, FunctionType) and (value in _kernels or hasattr(value, "implementations"))
+
+
 def comes_from_outside(params: Any) -> bool:
     """Has a part of these parameters kernels that are not the package's own?"""
     return type(params) in outside or (isinstance(params, tuple) and any(map(comes_from_outside, params)))
@@ -146,7 +151,7 @@ def kernel(function: Any = None, *, allocates: bool = False, inline: bool = Fals
         return functools.partial(kernel, allocates=allocates, inline=inline)
     flags = {"_nrt": allocates or outsider(function), "forceinline": inline}
     _pending.append((function, lambda *_: function, flags))
-    _kernels.append((function.__name__, function))
+    _kernels[function] = function.__name__
     return function
 
 
@@ -195,7 +200,7 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
         return functools.partial(generic, allocates=allocates, inline=inline)
     implementations: dict[type, Callable[..., Any]] = {}
     flags = {default: (allocates or outsider(default), inline)}
-    _kernels.append((default.__name__, default))
+    _kernels[default] = default.__name__
 
     # A plain function, not an object with __call__: numba can only look up functions.
     @functools.wraps(default)
@@ -213,9 +218,9 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
         def decorate(implementation: F) -> F:
             require_arguments(default, kind, implementation)
             implementations[kind] = implementation
-            _kernels.append((f"{default.__name__} of {kind.__name__}", implementation))
+            _kernels[implementation] = f"{default.__name__} of {kind.__name__}"
             if outsider(implementation):
-                outside.setdefault(kind, set()).add(Path(implementation.__code__.co_filename))
+                outside.setdefault(kind, []).append(implementation)
             memory = every or allocates or outsider(implementation)
             flags[implementation] = memory, inline and not memory
             return implementation
@@ -407,68 +412,9 @@ def _explained(numba: Any, function: Callable[..., Any]) -> Iterator[None]:
 def _kernel_at(place: tuple[str, int]) -> str | None:
     """The kernel whose source is at this file and line, by the name people know it by."""
     file, line = place
-    for name, implementation in _kernels:
+    for implementation, name in _kernels.items():
         code = implementation.__code__
         lines = [at for *_, at in code.co_lines() if at is not None]
         if code.co_filename == file and lines and min(lines) - 1 <= line <= max(lines):
             return name
     return None
-
-
-# --- where compiled kernels are kept --------------------------------------------------------------------
-
-# what only calls the kernels, or shows how far they are: edits change no number
-WITHOUT_KERNELS = ("experiments", "report", "service", "client", "cli.py", "_changeover.py", "_progress.py")
-
-
-def hash_of(paths: list[Path], root: Path | None = None) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(paths):
-        digest.update(str(path.relative_to(root) if root else path).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def source_hash() -> str:
-    """A hash over the Python files of the package that decide numbers; the same on every machine."""
-    files = [
-        path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in WITHOUT_KERNELS
-    ]
-    return hash_of(files, _PACKAGE)
-
-
-def cache_directories() -> list[Path]:
-    """Where compiled kernels are looked for: ``$BOTHWORLDS_CACHE_DIR`` or the user's cache, by source hash.
-
-    The second place is for those who cannot write to the first.
-    """
-    root = os.environ.get("BOTHWORLDS_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    if not root:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        root = os.path.join(base, "bothworlds")
-    second = Path(tempfile.gettempdir()) / f"bothworlds-{_user()}"
-    return [place / source_hash() for place in (Path(root), second)]
-
-
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: the first of these that can be written to."""
-    places = cache_directories()
-    for path in places:
-        if _can_write(path):
-            return path
-    tried = places[0].parent
-    raise OSError(f"no writable folder for compiled kernels; set BOTHWORLDS_CACHE_DIR (tried {tried})")
-
-
-def _can_write(path: Path) -> bool:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=path).close()
-    except OSError:
-        return False
-    return True
-
-
-def _user() -> str:
-    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")

@@ -7,28 +7,30 @@ what has changed when they are raised.
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import caching, cgutils, types
+from llvmlite.binding import parse_bitcode  # type: ignore[import-untyped]
+from numba.core import caching, cgutils, serialize, types
+from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, CompileResult, compile_result
 from numba.core.errors import NumbaError
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
 
-from bothworlds import _jit, _simd
-from bothworlds._lock import exclusive
+from bothworlds import _code_cache, _jit, _simd
 from bothworlds._simd import LANES, MANTISSA, ONE, ROOT_HALF
 
 VERSIONS = (0, 68), (0, 69)  # from the first on, and below the second
@@ -38,7 +40,6 @@ if not VERSIONS[0] <= numba.version_info.short < VERSIONS[1]:
 # Always with "_nrt", the reference counts: a callee that does not say would inherit its caller's.
 FLAGS: dict[str, Any] = {"error_model": "numpy"}
 CompilerError = NumbaError
-PROCESS = secrets.token_hex(6)  # in the names of the files that this process writes to the cache
 
 
 def interpreted() -> bool:
@@ -58,7 +59,10 @@ class InnerCode(JITCodeLibrary):  # type: ignore[misc] # numba has no types, her
 
 
 class InnerCompiler(Compiler):  # type: ignore[misc]
-    """numba's compiler for inner code: without wrappers for Python and C, in half the time."""
+    """numba's compiler for inner code: without wrappers for Python and C, in half the time, and once.
+
+    What it makes is saved as LLVM's bitcode, with all that it calls.
+    """
 
     def __init__(
         self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, kinds: Any
@@ -68,12 +72,58 @@ class InnerCompiler(Compiler):  # type: ignore[misc]
         super().__init__(typing, target, library, args, result, flags, kinds)
 
     def compile_extra(self, func: Any) -> Any:
-        target = self.state.targetctx
+        target, flags = self.state.targetctx, self.state.flags.summary()
         self.state.library = InnerCode(target.codegen(), func.__qualname__)
+        self.name = name_of(func, self.state.args, target, flags)
+        found = _code_cache.load(self.name) if self.name else None
+        made = self._linkable(found) if found else super().compile_extra(func)
+        if self.name and not found and not made.library.has_dynamic_globals:
+            _code_cache.save(self.name, serialize.dumps(_to_link(made)))
         key: Any = [].append  # callers find the code by what Python would call: a builtin like no other
-        made = super().compile_extra(func)._replace(entry_point=key)
+        made = made._replace(entry_point=key)
         target.insert_user_function(key, made.fndesc, [made.library])
         return made
+
+    def _compile_bytecode(self) -> Any:
+        if self.name:  # the same in every process: what two kernels from different ones both call is one
+            identity = self.state.func_id
+            identity.unique_id = int(self.name[-15:], 16)
+            identity.unique_name = f"{identity.func_qualname}${identity.unique_id}"
+        return super()._compile_bytecode()
+
+    def _linkable(self, found: bytes) -> Any:
+        """What :func:`_to_link` took apart."""
+        bitcode, fndesc, environment, kinds, inits, environments = serialize.loads(found)
+        library = self.state.library
+        library._final_module = library._shared_module = parse_bitcode(bitcode)
+        library._finalize_final_module()
+        for init in inits:
+            init()
+        return compile_result(
+            typing_context=self.state.typingctx,
+            target_context=self.state.targetctx,
+            signature=kinds,
+            fndesc=fndesc,
+            environment=environment,
+            library=library,
+            lifted=(),
+            objectmode=False,
+            reload_init=inits,
+            referenced_envs=environments,
+        )
+
+
+def _to_link(made: Any) -> tuple[Any, ...]:
+    """All that callers need of inner code."""
+    bitcode = made.library._get_module_for_linking().as_bitcode()
+    fndesc = made.fndesc
+    fndesc.typemap = fndesc.calltypes = None  # as numba does: they are not needed any more, and large
+    environments = tuple(made._find_referenced_environments())
+    return bitcode, fndesc, made.environment, made.signature, made.reload_init, environments
+
+
+# Names in bitcode of different processes must differ, unless they are of our kernels.
+FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
 
 
 def offer(function: Callable[..., Any], choose: Callable[..., Any], flags: dict[str, bool]) -> None:
@@ -85,7 +135,7 @@ def offer(function: Callable[..., Any], choose: Callable[..., Any], flags: dict[
 def dispatcher(function: Callable[..., Any], *, allocates: bool) -> Any:
     """A function that compiles itself for new types of arguments, and keeps the result on disk."""
     made = numba.njit(nogil=True, _nrt=allocates, **FLAGS)(function)
-    made._cache = disk_cache(function)
+    made._cache = DiskCache(function)
     return made
 
 
@@ -146,108 +196,80 @@ def diagnose(error: NumbaError) -> tuple[str, str]:
 
 
 # --- the disk cache -------------------------------------------------------------------------------------
-# numba's own cache looks only at the file of the function it caches, so a cached caller keeps using the
-# old code of a helper that was edited in another file. Here the folder is named by a hash of all sources.
+
+
+def _inside(kind: Any) -> tuple[Any, ...]:
+    """The types that a numba type is made of."""
+    return (kind.item,) if isinstance(kind, Indexable) else tuple(getattr(kind, "types", ()))
 
 
 def _classes(kind: Any) -> Iterator[type]:
     """The ``NamedTuple`` classes in a numba type, however deep."""
     if hasattr(kind, "instance_class"):
         yield kind.instance_class
-    for part in getattr(kind, "types", ()):
+    for part in _inside(kind):
         yield from _classes(part)
 
 
-def disk_cache(function: Callable[..., Any]) -> Any:
-    """A cache for numba: kernels of the package in one folder, those of each set of other files in their own.
+def _spell(kind: Any) -> str:
+    """A type in words that no other type has: numba says only the last name of a class."""
+    made = getattr(kind, "instance_class", None)
+    fields = f" {made.__module__}.{made.__qualname__}{getattr(made, '_fields', '')}" if made else ""
+    return f"{type(kind).__name__} {kind}{fields}[{', '.join(map(_spell, _inside(kind)))}]"
 
-    An index that names a class of the user's must never be read by a program that cannot import it, and
-    a policy that was edited must never meet the code of its earlier self.
-    """
 
-    def cache_in(folder: Path) -> Any:
-        class Locator(caching._CacheLocator):  # type: ignore[misc]
-            def get_cache_path(self) -> str:
-                return str(folder)
+def name_of(function: Callable[..., Any], argument_types: Iterable[Any], target: Any, flags: str = "") -> str:
+    """Under which name the cache has ``function`` for these types; empty where it cannot be told."""
+    kinds = tuple(argument_types)
+    classes = dict.fromkeys(found for kind in kinds for found in _classes(kind))
+    others = [implementation for found in classes for implementation in _jit.outside.get(found, ())]
+    compiler = numba.__version__, sys.implementation.cache_tag, target.codegen().magic_tuple(), flags
+    try:
+        return _code_cache.name_of(function, *others, types=f"{list(map(_spell, kinds))} {compiler}")
+    except _code_cache.UnnamedError:
+        return ""
 
-            def get_source_stamp(self) -> str:
-                return _jit.source_hash()
 
-            def get_disambiguator(self) -> str:
-                return function.__module__
+class DiskCache(caching.NullCache):  # type: ignore[misc]
+    """The machine code of an entry, for its dispatcher."""
 
-            @classmethod
-            def from_function(cls, py_func: Any, py_file: str) -> Locator:
-                return cls()
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
 
-        class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
-            _locator_classes = (Locator,)
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        name = name_of(self.function, sig, target_context)
+        found = _code_cache.load(name) if name else None
+        return CompileResult._rebuild(target_context, *serialize.loads(found)) if found else None
 
-        class Cache(caching.FunctionCache):  # type: ignore[misc]
-            _impl_class = Implementation
+    def has(self, sig: Any, target_context: Any) -> bool:
+        name = name_of(self.function, sig, target_context)
+        return bool(name) and _code_cache.has(name)
 
-        cache = Cache(function)
-        # numba numbers its files: two processes that save at once would take the same number, and an index
-        # would name the code of another signature
-        files = cache._cache_file
-        files._data_name_pattern = files._data_name_pattern.replace("{number", f"{PROCESS}-{{number")
-        whole_index = files._load_index
-
-        def load_index() -> Any:
-            try:
-                return whole_index()
-            except (ImportError, AttributeError):  # names a class that this program does not have (yet)
-                return {}
-
-        files._load_index = load_index
-        return cache
-
-    class Router(caching.NullCache):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.caches: dict[Path, Any] = {}
-
-        def choose(self, signature: Any, places: list[Path]) -> list[Any]:
-            """The caches for this signature in these places."""
-            kinds = {kind for argument in signature for kind in _classes(argument)}
-            files = {path for kind in kinds for path in _jit.outside.get(kind, ())}
-            if not all(path.is_file() for path in files):
-                return []  # typed at a prompt: nothing to compare with next time
-            folders = [place / _jit.hash_of(sorted(files)) if files else place for place in places]
-            for folder in folders:
-                if folder not in self.caches:
-                    self.caches[folder] = cache_in(folder)
-            return [self.caches[folder] for folder in folders]
-
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            for cache in self.choose(sig, _jit.cache_directories()):
-                try:
-                    found = cache.load_overload(sig, target_context)
-                except (ImportError, AttributeError):
-                    continue  # the same file under another module name
-                # machine code for other types would read memory that is not there
-                if found is not None and tuple(found.signature.args) == tuple(sig):
-                    return found
-            return None
-
-        def has(self, sig: Any, target_context: Any) -> bool:
-            return any(
-                cache._index_key(sig, target_context.codegen()) in cache._cache_file._load_index()
-                for cache in self.choose(sig, _jit.cache_directories())
-            )
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            for cache in self.choose(sig, [_jit.cache_directory()]):
-                # numba numbers its files by an index that it reads, then writes: two processes that compile
-                # different kernels at the same time could give both the same number
-                folder = Path(cache.cache_path)
-                folder.mkdir(parents=True, exist_ok=True)
-                with exclusive(folder / "lock"):
-                    cache.save_overload(sig, data)
-
-    return Router()
+    def save_overload(self, sig: Any, data: Any) -> None:
+        name = name_of(self.function, sig, data.target_context)
+        if name and not data.library.has_dynamic_globals:
+            _code_cache.save(name, serialize.dumps(data._reduce()))
 
 
 # --- blocks of four numbers -----------------------------------------------------------------------------
+
+
+class Block(types.Type):
+    """The type of a block."""
+
+    instance_class = np.ndarray  # generic kernels that are registered for it take blocks
+
+    def __init__(self) -> None:
+        super().__init__(name="Block")
+
+
+class Indexable(types.Type):
+    """The type of a tuple whose items, all of one type, are found by a number."""
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+        super().__init__(name=f"Indexable({item})")
 
 
 def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
@@ -255,12 +277,6 @@ def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
     number = types.float64
     vector = ir.VectorType(ir.DoubleType(), LANES)
     index = ir.IntType(32)
-
-    class Block(types.Type):
-        instance_class = np.ndarray  # generic kernels that are registered for it take blocks
-
-        def __init__(self) -> None:
-            super().__init__(name="Block")
 
     block = Block()
 
@@ -415,11 +431,6 @@ def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
         ):
             builder.store(value, place)
         return context.get_dummy_value()
-
-    class Indexable(types.Type):
-        def __init__(self, item: Any) -> None:
-            self.item = item
-            super().__init__(name=f"Indexable({item})")
 
     @register_model(Indexable)
     class _(models.PrimitiveModel):  # type: ignore[misc,no-redef]

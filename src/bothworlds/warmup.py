@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds import policies as policy_table
-from bothworlds._jit import cache_directory
+from bothworlds._code_cache import cache_directory
 from bothworlds._lock import exclusive
 from bothworlds._progress import Progress
 from bothworlds.bandit import Bandit

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds import _jit, policies, statefile
+from bothworlds._code_cache import source_hash
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds._version import __version__
 from bothworlds.bandit.bandit import Bandit
@@ -453,7 +454,7 @@ def _equal(one: Any, other: Any) -> bool:
 @functools.cache
 def engine() -> str:
     """What decides numbers to the bit: versions, sources, processor; JSON."""
-    found = {"bothworlds": __version__, "sources": _jit.source_hash()}
+    found = {"bothworlds": __version__, "sources": source_hash()}
     for name in ("numpy", "numba", "llvmlite"):
         try:
             found[name] = importlib.metadata.version(name)

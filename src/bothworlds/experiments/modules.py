@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from bothworlds import environments, policies
-from bothworlds._jit import cache_directory
+from bothworlds._code_cache import cache_directory
 from bothworlds.environments import Environment
 from bothworlds.policies import Policy
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from bothworlds._jit import cache_directory
+from bothworlds._code_cache import cache_directory
 from bothworlds._lock import exclusive
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bothworlds import _jit
+from bothworlds._code_cache import source_hash
 from bothworlds._version import __version__
 
 WIDTH = 60
@@ -67,7 +67,7 @@ def packages() -> dict[str, str]:
 @functools.cache
 def commit() -> str | None:
     """The commit of the sources, with "+" if they were edited since; None outside a repository."""
-    folder = Path(_jit.__file__).parent
+    folder = Path(__file__).parent
     try:
         top, head = (
             subprocess.run(
@@ -94,7 +94,7 @@ def commit() -> str | None:
 
 def identity() -> dict[str, str]:
     """What must agree between the driver and its workers."""
-    return {"bothworlds": __version__, "sources": _jit.source_hash()}
+    return {"bothworlds": __version__, "sources": source_hash()}
 
 
 def run_record(
