@@ -12,7 +12,6 @@ from bothworlds._jit import FloatArray, generic
 from bothworlds.policies.base import (
     Policy,
     act,
-    copy,
     distribution,
     find,
     init,
@@ -32,9 +31,10 @@ from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.policies.ftrl.many.tsallis import ManyArmsParameters
 from bothworlds.policies.ftrl.rates import RootRate
 from bothworlds.policies.ftrl.state import FTRLState
+from bothworlds.policies.wrapper import passes_on
 from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.regularizers import Shannon, Tsallis
-from bothworlds.simplex.steps import MULTIPLIER, TOTAL, TwoThirdsTsallisStep
+from bothworlds.simplex.steps import MULTIPLIER, TwoThirdsTsallisStep
 
 BETA = 2.0 / 3.0
 UNSEEN = "it does not see the loss of the arm it plays, which absent arms are to get"
@@ -149,9 +149,7 @@ def _(params: DecoupledParameters) -> DecoupledState:
     return state
 
 
-@act.register(DecoupledParameters)
-def _(params: DecoupledParameters, state: DecoupledState, uniforms: FloatArray) -> int:
-    return find(state.ftrl.p, uniforms[0] * state.ftrl.carried[TOTAL])
+passes_on(DecoupledParameters, act, memo_of, distribution, inspect)
 
 
 @observe.register(DecoupledParameters)
@@ -167,11 +165,6 @@ def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> float:
 @probability_of.register(DecoupledParameters)
 def _(params: DecoupledParameters, state: DecoupledState, arm: int) -> float:
     return float(state.ftrl.p[arm])
-
-
-@memo_of.register(DecoupledParameters)
-def _(params: DecoupledParameters, state: DecoupledState, arm: int, uniforms: FloatArray) -> float:
-    return memo_of(params.ftrl, state.ftrl, arm, uniforms)
 
 
 @learn.register(DecoupledParameters, inline=True)
@@ -202,15 +195,3 @@ def _(step: TwoThirdsTsallisStep, state: DecoupledState, power: float) -> None:
     for i in range(state.explore.size):
         y = state.ftrl.losses[i] - shift
         state.explore[i] = 1.0 / (y * y)
-
-
-@distribution.register(DecoupledParameters)
-def _(params: DecoupledParameters, state: DecoupledState, out: FloatArray) -> None:
-    copy(state.ftrl.p, out)
-
-
-@inspect.register(DecoupledParameters)
-def _(
-    params: DecoupledParameters, state: DecoupledState, out_rates: FloatArray, out_estimates: FloatArray
-) -> None:
-    inspect(params.ftrl, state.ftrl, out_rates, out_estimates)

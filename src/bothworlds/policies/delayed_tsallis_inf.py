@@ -26,6 +26,7 @@ from bothworlds.policies.ftrl.aliases import TsallisINF, half_tsallis
 from bothworlds.policies.ftrl.kernel import RECENTER, FTRLParameters, recenter
 from bothworlds.policies.ftrl.rates import log_arms
 from bothworlds.policies.ftrl.state import DRIFT, LEARNED, FTRLState
+from bothworlds.policies.wrapper import passes_on
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 from bothworlds.simplex.regularizers import Shannon
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
@@ -219,14 +220,7 @@ def turn(bits: FloatArray, number: float) -> None:
     bits[place // BITS] = float(int(bits[place // BITS]) ^ (1 << (place % BITS)))
 
 
-@act.register(DelayedParameters)
-def _(params: DelayedParameters, state: DelayedState, uniforms: FloatArray) -> int:
-    return act(params.ftrl, state.ftrl, uniforms)
-
-
-@weight_of.register(DelayedParameters)
-def _(params: DelayedParameters, state: DelayedState, arm: int) -> float:
-    return weight_of(params.ftrl, state.ftrl, arm)
+passes_on(DelayedParameters, act, weight_of, distribution, inspect)
 
 
 @memo_of.register(DelayedParameters)
@@ -258,15 +252,3 @@ def _(params: DelayedParameters, state: DelayedState) -> int:
     scalars[STATUS] = CONVERGED
     scalars[SOLVED] = 1.0
     return status
-
-
-@distribution.register(DelayedParameters)
-def _(params: DelayedParameters, state: DelayedState, out: FloatArray) -> None:
-    distribution(params.ftrl, state.ftrl, out)
-
-
-@inspect.register(DelayedParameters)
-def _(
-    params: DelayedParameters, state: DelayedState, out_rates: FloatArray, out_estimates: FloatArray
-) -> None:
-    inspect(params.ftrl, state.ftrl, out_rates, out_estimates)

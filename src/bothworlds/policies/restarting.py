@@ -33,6 +33,7 @@ from bothworlds.policies.base import (
     weighs,
     weight_of,
 )
+from bothworlds.policies.wrapper import passes_on
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -116,39 +117,8 @@ def _(params: RestartingParameters) -> RestartingState:
     return RestartingState(init(params.policy), np.zeros(N_SCALARS))
 
 
-@before_draw.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, outstanding: int, awake: FloatArray) -> None:
-    before_draw(params.policy, state.policy, outstanding, awake)
-
-
-@after_draw.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, arm: int) -> None:
-    after_draw(params.policy, state.policy, arm)
-
-
-@act.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, uniforms: FloatArray) -> int:
-    return act(params.policy, state.policy, uniforms)
-
-
-@observe.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, arm: int, uniforms: FloatArray) -> int:
-    return observe(params.policy, state.policy, arm, uniforms)
-
-
-@weight_of.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, arm: int) -> float:
-    return weight_of(params.policy, state.policy, arm)
-
-
-@probability_of.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, arm: int) -> float:
-    return probability_of(params.policy, state.policy, arm)
-
-
-@weighs.register(RestartingParameters)
-def _(params: RestartingParameters) -> bool:
-    return weighs(params.policy)
+passes_on(RestartingParameters, before_draw, after_draw, act, observe, weight_of, probability_of, weighs)
+passes_on(RestartingParameters, restrict, learn_absent, retire, distribution, inspect)
 
 
 @memo_of.register(RestartingParameters)
@@ -182,39 +152,6 @@ def _(params: RestartingParameters, state: RestartingState) -> int:
     return CONVERGED
 
 
-@restrict.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, awake: FloatArray, out: FloatArray) -> None:
-    restrict(params.policy, state.policy, awake, out)
-
-
-@learn_absent.register(RestartingParameters)
-def _(
-    params: RestartingParameters,
-    state: RestartingState,
-    before: RestartingState,
-    awake: FloatArray,
-    loss: float,
-) -> int:
-    return learn_absent(params.policy, state.policy, before.policy, awake, loss)
-
-
 @grow.register(RestartingParameters)
 def _(params: RestartingParameters, state: RestartingState) -> RestartingState:
     return RestartingState(grow(params.policy, state.policy), state.scalars.copy())
-
-
-@retire.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, arm: int) -> None:
-    retire(params.policy, state.policy, arm)
-
-
-@distribution.register(RestartingParameters)
-def _(params: RestartingParameters, state: RestartingState, out: FloatArray) -> None:
-    distribution(params.policy, state.policy, out)
-
-
-@inspect.register(RestartingParameters)
-def _(
-    params: RestartingParameters, state: RestartingState, out_rates: FloatArray, out_estimates: FloatArray
-) -> None:
-    inspect(params.policy, state.policy, out_rates, out_estimates)

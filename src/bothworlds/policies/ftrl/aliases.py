@@ -417,6 +417,11 @@ class LBINFV(Alias, name="lb-inf-v"):
         predictions = MeanPredictions() if self.eta is None else SteadyPredictions(self.eta)
         return FTRL(barrier, rates=VarianceRates(self.epsilon), predictions=predictions)
 
+    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> Any:
+        """Those of the FTRL, over sets."""
+        params = self.parameters(n_arms, horizon)
+        return params._replace(ftrl=on_sets(params.ftrl, problem.groups(n_arms), ahead=1))
+
 
 @dataclass(frozen=True, repr=False)
 class HybridINF(Alias, name="hybrid-inf"):

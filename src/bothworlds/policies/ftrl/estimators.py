@@ -24,6 +24,13 @@ from bothworlds._value import Value
 from bothworlds.policies.ftrl.state import FTRLState
 from bothworlds.simplex.steps import MULTIPLIER
 
+__all__ = ["CappedBaseline", "Estimator", "ImplicitExploration", "ImportanceWeighted"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 AT_THE_CAP = 1.0 + 1e-12  # what equals its cap up to rounding is within it
 
 
@@ -58,7 +65,18 @@ class BaselineParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportanceWeighted(Estimator, name="importance-weighted"):
-    """The paper's estimator: ℓ̂_i = 1[i = a]·ℓ_a/p_a. No baseline."""
+    """The paper's estimator: ℓ̂_i = 1[i = a]·ℓ_a/p_a. No baseline.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> estimator = bw.estimators.ImportanceWeighted()
+    >>> policy = bw.FTRL(bw.Shannon(), rates=bw.rates.RootRate(1.0), estimator=estimator)
+    >>> bw.replay(policy, n_arms=2, arms=[0, 1], losses=[1.0, 0.5]).estimates.round(3)
+    array([[0.   , 0.   ],
+           [2.   , 0.   ],
+           [2.   , 0.622]])
+    """
 
     def parameters(self) -> ImportanceWeightedParameters:
         """The (empty) parameter tuple of the kernel."""
@@ -80,6 +98,16 @@ class CappedBaseline(Estimator, name="capped-baseline"):
         A number in [0, 1], or None for the running mean.
     beyond:
         ``"cap"`` or ``"drop"``.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> estimator = bw.estimators.CappedBaseline()
+    >>> policy = bw.FTRL(bw.Shannon(), rates=bw.rates.RootRate(1.0), estimator=estimator)
+    >>> bw.replay(policy, n_arms=2, arms=[0, 1], losses=[1.0, 0.5]).estimates.round(3)
+    array([[0.   , 0.   ],
+           [1.827, 0.173],
+           [2.068, 0.783]])
     """
 
     kappa: float = 0.5
@@ -112,6 +140,16 @@ class ImplicitExploration(Estimator, name="implicit-exploration"):
     ----------
     scale:
         s > 0; ½ is EXP3-IX's, whose parameter is half its learning rate η = 1/γ.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> estimator = bw.estimators.ImplicitExploration()
+    >>> policy = bw.FTRL(bw.Shannon(), rates=bw.rates.RootRate(1.0), estimator=estimator)
+    >>> bw.replay(policy, n_arms=2, arms=[0, 1], losses=[1.0, 0.5]).estimates.round(3)
+    array([[0.   , 0.   ],
+           [1.   , 0.   ],
+           [1.   , 0.489]])
     """
 
     scale: float = 0.5

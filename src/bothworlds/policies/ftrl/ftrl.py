@@ -10,7 +10,7 @@ from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
 from bothworlds.policies.ftrl.estimators import IMPORTANCE_WEIGHTED, Estimator, ImportanceWeighted
-from bothworlds.policies.ftrl.kernel import FTRLParameters, on_sets
+from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.policies.ftrl.many import with_many_arms
 from bothworlds.policies.ftrl.predictions import OptimisticParameters, Predictions
 from bothworlds.policies.ftrl.rates import PaperRates, Rates, same_for_all
@@ -22,8 +22,19 @@ from bothworlds.simplex.steps import choose_step
 PRESETS = ("paper", "printed", "light")
 
 
+class Leader(Policy):
+    """Base class of FTRL and of the policies that are values of it."""
+
+    accountable: ClassVar[bool] = True
+    fixed_arms: ClassVar[str | None] = None
+
+    def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
+        """The parameters, or for many arms those of a machine with the same distribution, if there is one."""
+        return with_many_arms(super().resolve(n_arms, horizon, problem))
+
+
 @dataclass(frozen=True, repr=False)
-class FTRL(Policy, name="ftrl"):
+class FTRL(Leader, name="ftrl"):
     """Follow the regularized leader: Algorithm 1 of Jin, Liu and Luo (2023), and whatever its parts can make.
 
     In round t = 1, 2, … the policy computes
@@ -95,9 +106,6 @@ class FTRL(Policy, name="ftrl"):
     T. Jin, J. Liu, H. Luo: Improved Best-of-Both-Worlds Guarantees for Multi-Armed Bandits. NeurIPS 2023.
     """
 
-    accountable: ClassVar[bool] = True
-    fixed_arms: ClassVar[str | None] = None
-
     regularizer: Regularizer
     _: KW_ONLY
     constants: Literal["paper", "printed", "light"] | None = None
@@ -158,10 +166,6 @@ class FTRL(Policy, name="ftrl"):
         ftrl = FTRLParameters(regularizer, self.estimator.parameters(), rate, log_barrier, n_arms, step)
         return ftrl if self.predictions is None else OptimisticParameters(ftrl, self.predictions.parameters())
 
-    def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
-        """The parameters, or for many arms those of a machine with the same distribution, if there is one."""
-        return with_many_arms(super().resolve(n_arms, horizon, problem))
-
     def _paper(self, n_arms: int, horizon: int | None) -> tuple[float, Rates]:
         """C and the paper's rates."""
         preset = Constants(math.nan, math.nan, False, math.nan)  # all three are given
@@ -185,11 +189,8 @@ class FTRL(Policy, name="ftrl"):
         return barrier, PaperRates(preset.theta, alpha, over_log=preset.over_log)
 
 
-class Alias(Policy):
+class Alias(Leader):
     """Base class of policies that are a value of FTRL."""
-
-    accountable: ClassVar[bool] = True
-    fixed_arms: ClassVar[str | None] = None
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """The FTRL that this policy is, for this many arms and this horizon."""
@@ -198,14 +199,3 @@ class Alias(Policy):
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
         """Those of the FTRL."""
         return self.ftrl(n_arms, horizon).parameters(n_arms, horizon)
-
-    def parameters_for(self, problem: Problem, n_arms: int, horizon: int | None) -> Any:
-        """Those of the FTRL, over sets."""
-        params, groups = self.parameters(n_arms, horizon), problem.groups(n_arms)
-        if isinstance(params, OptimisticParameters):
-            return params._replace(ftrl=on_sets(params.ftrl, groups, ahead=1))
-        return on_sets(params, groups)
-
-    def resolve(self, n_arms: int, horizon: int | None, problem: Problem = PLAIN) -> Any:
-        """The parameters, or for many arms those of a machine with the same distribution, if there is one."""
-        return with_many_arms(super().resolve(n_arms, horizon, problem))

@@ -9,7 +9,6 @@ Predictions survive restarts.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, IntArray, kernel
+from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds._value import Value
 from bothworlds.policies.base import (
     act,
@@ -37,18 +36,40 @@ from bothworlds.policies.base import (
 from bothworlds.policies.ftrl.kernel import FTRLParameters, solve_anew, update_p
 from bothworlds.policies.ftrl.state import EPOCH, LEARNED, LOSS_SUM, FTRLState
 from bothworlds.policies.several import act_several, pass_round
+from bothworlds.policies.wrapper import passes_on
 from bothworlds.simplex.steps import SEVERAL
+
+__all__ = ["MeanPredictions", "Predictions", "SteadyPredictions"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 @dataclass(frozen=True)
 class Predictions(Value, ABC):
-    """Base class of predictions of the next loss of every arm. All are ½ at first."""
+    """Base class of predictions m_i of the next loss of every arm.
+
+    All are ½ at first, and move towards each loss that is seen of their arm by a part of the difference.
+    """
 
     registry: ClassVar[dict[str, type[Any]]] = {}
 
     @abstractmethod
-    def parameters(self) -> float:
-        """The part of the error by which a prediction moves; NaN for the mean."""
+    def parameters(self) -> Any:
+        """The ``NamedTuple`` whose type selects the kernel ``part_of_error``."""
+
+
+@generic(inline=True)
+def part_of_error(predictions: Any, count: float) -> float:
+    """The part of the error by which a prediction moves at the ``count``-th loss seen of its arm."""
+    raise NotImplementedError("predictions must register part_of_error")
+
+
+class SteadyParameters(NamedTuple):
+    """η."""
+
+    eta: float
 
 
 @dataclass(frozen=True)
@@ -59,6 +80,15 @@ class SteadyPredictions(Predictions, name="steady-predictions"):
     ----------
     eta:
         η in [0, ½]; with 0 the predictions stay ½.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> steady = bw.predictions.SteadyPredictions(0.25)
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.DeviationRates(), predictions=steady)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0], losses=[1.0]).p.round(3)
+    array([[0.5  , 0.5  ],
+           [0.431, 0.569]])
     """
 
     eta: float = 0.25
@@ -66,25 +96,49 @@ class SteadyPredictions(Predictions, name="steady-predictions"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "eta", _check.number("eta", self.eta, at_least=0.0, at_most=0.5))
 
-    def parameters(self) -> float:
+    def parameters(self) -> SteadyParameters:
         """η."""
-        return self.eta
+        return SteadyParameters(self.eta)
+
+
+@part_of_error.register(SteadyParameters, inline=True)
+def _(predictions: SteadyParameters, count: float) -> float:
+    return predictions.eta
+
+
+class MeanParameters(NamedTuple):
+    """No parameter; the type selects the kernel."""
 
 
 @dataclass(frozen=True)
 class MeanPredictions(Predictions, name="mean-predictions"):
-    """m_i = (½ + Σ losses seen of i)/(1 + number seen of i): least squares."""
+    """m_i = (½ + Σ losses seen of i)/(1 + number seen of i): least squares.
 
-    def parameters(self) -> float:
-        """No number: the mean."""
-        return math.nan
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> mean = bw.predictions.MeanPredictions()
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.DeviationRates(), predictions=mean)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0], losses=[1.0]).p.round(3)
+    array([[0.5  , 0.5  ],
+           [0.424, 0.576]])
+    """
+
+    def parameters(self) -> MeanParameters:
+        """No number."""
+        return MeanParameters()
+
+
+@part_of_error.register(MeanParameters, inline=True)
+def _(predictions: MeanParameters, count: float) -> float:
+    return 1.0 / (1.0 + count)
 
 
 class OptimisticParameters(NamedTuple):
-    """The FTRL inside, with plain importance weighting, and the step of the predictions (NaN: the mean)."""
+    """The FTRL inside, with plain importance weighting, and the predictions."""
 
     ftrl: FTRLParameters
-    step: float
+    predictions: Any
 
 
 class OptimisticState(NamedTuple):
@@ -110,24 +164,8 @@ def begin_segment(params: OptimisticParameters, state: OptimisticState) -> int:
     return update_p(params.ftrl, state.ftrl, SEVERAL, 0.0, 0.0)
 
 
-@act.register(OptimisticParameters, inline=True)
-def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray) -> int:
-    return act(params.ftrl, state.ftrl, uniforms)
-
-
-@act_several.register(OptimisticParameters)
-def _(params: OptimisticParameters, state: OptimisticState, uniforms: FloatArray, out: IntArray) -> int:
-    return act_several(params.ftrl, state.ftrl, uniforms, out)
-
-
-@weight_of.register(OptimisticParameters)
-def _(params: OptimisticParameters, state: OptimisticState, arm: int) -> float:
-    return weight_of(params.ftrl, state.ftrl, arm)
-
-
-@memo_of.register(OptimisticParameters)
-def _(params: OptimisticParameters, state: OptimisticState, arm: int, uniforms: FloatArray) -> float:
-    return memo_of(params.ftrl, state.ftrl, arm, uniforms)
+passes_on(OptimisticParameters, act, act_several, weight_of, memo_of, retire, distribution)
+passes_on(OptimisticParameters, learn_absent)  # of Σℓ̂ + m: the predictions of the absent stay
 
 
 @learn.register(OptimisticParameters, inline=True)
@@ -137,7 +175,7 @@ def _(
     ftrl = state.ftrl
     error = loss - state.predictions[arm]
     state.counts[arm] += 1.0
-    part = 1.0 / (1.0 + state.counts[arm]) if math.isnan(params.step) else params.step
+    part = part_of_error(params.predictions, state.counts[arm])
     state.predictions[arm] += part * error
     if memo != ftrl.scalars[EPOCH]:  # drawn before the last restart: only the prediction survives restarts
         ftrl.losses[arm] += part * error
@@ -170,17 +208,6 @@ def _(params: OptimisticParameters, state: OptimisticState) -> int:
     return pass_round(params.ftrl, state.ftrl)
 
 
-@learn_absent.register(OptimisticParameters)
-def _(
-    params: OptimisticParameters,
-    state: OptimisticState,
-    before: OptimisticState,
-    awake: FloatArray,
-    loss: float,
-) -> int:
-    return learn_absent(params.ftrl, state.ftrl, before.ftrl, awake, loss)  # L + m: m of the absent stays
-
-
 @grow.register(OptimisticParameters)
 def _(params: OptimisticParameters, state: OptimisticState) -> OptimisticState:
     fresh = init(params)
@@ -190,16 +217,6 @@ def _(params: OptimisticParameters, state: OptimisticState) -> OptimisticState:
     ftrl.losses[-1] += fresh.predictions[-1]
     solve_anew(params.ftrl, ftrl)
     return OptimisticState(ftrl, fresh.predictions, fresh.counts)
-
-
-@retire.register(OptimisticParameters)
-def _(params: OptimisticParameters, state: OptimisticState, arm: int) -> None:
-    retire(params.ftrl, state.ftrl, arm)
-
-
-@distribution.register(OptimisticParameters)
-def _(params: OptimisticParameters, state: OptimisticState, out: FloatArray) -> None:
-    copy(state.ftrl.p, out)
 
 
 @inspect.register(OptimisticParameters)

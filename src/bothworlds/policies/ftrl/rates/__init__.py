@@ -35,3 +35,22 @@ from bothworlds.policies.ftrl.rates.play import CountedRateParameters as Counted
 from bothworlds.policies.ftrl.rates.play import CountedRates as CountedRates
 from bothworlds.policies.ftrl.rates.play import EntropyRate as EntropyRate
 from bothworlds.policies.ftrl.rates.play import counted_rate as counted_rate
+
+__all__ = [
+    "ConstantRate",
+    "CountedRates",
+    "DeviationRates",
+    "EntropyRate",
+    "ErrorWeightedRates",
+    "GapTunedRates",
+    "HalvingRate",
+    "PaperRates",
+    "Rates",
+    "RootRate",
+    "SlowRootRate",
+    "VarianceRates",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

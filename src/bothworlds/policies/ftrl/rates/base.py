@@ -81,6 +81,7 @@ def join_rates(rate: Any, state: FTRLState) -> None:
     """
 
 
+@kernel(inline=True)
 def log_horizon(horizon: float) -> float:
     """log T, but at least 1: the paper's 1/√(log T) is meant for T ≥ 3."""
     return max(1.0, math.log(horizon))

@@ -29,7 +29,17 @@ class CommonRateParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class RootRate(ScaledRates, name="root-rate"):
-    """γ_t = θ·√t for all arms."""
+    """γ_t = θ·√t for all arms.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.RootRate(2.0), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[2.   , 2.   ],
+           [2.828, 2.828],
+           [3.464, 3.464]])
+    """
 
     def parameters(self, n_arms: int, horizon: int | None) -> CommonRateParameters:
         """θ; the horizon plays no part."""
@@ -38,7 +48,17 @@ class RootRate(ScaledRates, name="root-rate"):
 
 @dataclass(frozen=True)
 class ConstantRate(ScaledRates, name="constant-rate"):
-    """γ = θ for all arms and rounds."""
+    """γ = θ for all arms and rounds.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.ConstantRate(2.0), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[2., 2.],
+           [2., 2.],
+           [2., 2.]])
+    """
 
     def parameters(self, n_arms: int, horizon: int | None) -> CommonRateParameters:
         """θ; the horizon plays no part."""
@@ -76,7 +96,17 @@ class SlowRootRateParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class SlowRootRate(ScaledRates, name="slow-root-rate"):
-    """γ_t = θ·√(t/log(1 + t)) for all arms."""
+    """γ_t = θ·√(t/log(1 + t)) for all arms.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.SlowRootRate(2.0), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[2.402, 2.402],
+           [2.699, 2.699],
+           [2.942, 2.942]])
+    """
 
     def parameters(self, n_arms: int, horizon: int | None) -> SlowRootRateParameters:
         """θ; the horizon plays no part."""

@@ -52,6 +52,15 @@ class ErrorWeightedRates(ScaledRates, name="error-weighted-rates"):
     monotone:
         With an unknown horizon, let the rates never fall: what round t adds to the root is divided by
         √(log(t + K)), and what was there before stays.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.ErrorWeightedRates(0.75), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[0.349, 0.349],
+           [0.605, 0.605],
+           [0.64 , 0.667]])
     """
 
     _: KW_ONLY
@@ -73,7 +82,7 @@ class ErrorWeightedRates(ScaledRates, name="error-weighted-rates"):
 @kernel
 def running_theta(rate: ErrorWeightedParameters, t: float, n_arms: int) -> float:
     """θ in round t."""
-    return rate.theta / math.sqrt(max(1.0, math.log(t + n_arms))) if rate.running else rate.theta
+    return rate.theta / math.sqrt(log_horizon(t + n_arms)) if rate.running else rate.theta
 
 
 @begin_rates.register(ErrorWeightedParameters)
@@ -132,6 +141,15 @@ class DeviationRates(Rates, name="deviation-rates"):
 
     e is the prediction error of the observed arm a. An unknown horizon is replaced by T_k = 2^{2^k} in
     segments of that length (4, 16, 256, …). log T is taken as at least 1.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.DeviationRates(), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[2.   , 2.   ],
+           [2.014, 2.014],
+           [2.018, 2.018]])
     """
 
     def parameters(self, n_arms: int, horizon: int | None) -> DeviationRateParameters:
@@ -146,7 +164,7 @@ def _(rate: DeviationRateParameters, state: FTRLState) -> None:
 
 @note_error.register(DeviationRateParameters, inline=True)
 def _(rate: DeviationRateParameters, state: FTRLState, arm: int, error: float) -> None:
-    scale = 0.5 * error * error / max(1.0, math.log(state.scalars[HORIZON]))
+    scale = 0.5 * error * error / log_horizon(state.scalars[HORIZON])
     for i in range(state.p.size):
         deviation = (1.0 if i == arm else 0.0) - state.p[i]
         state.rates[i] += scale * deviation * deviation / state.rates[i]
@@ -171,6 +189,15 @@ class VarianceRates(Rates, name="variance-rates"):
 
     α_i = 1[i = a]·e²·min{1, 2(1−p_a)/(p_a²·log T)}, e the prediction error of the observed arm a. Needs the
     horizon.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.VarianceRates(), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[1.2  , 1.2  ],
+           [1.276, 1.2  ],
+           [1.297, 1.2  ]])
     """
 
     epsilon: float = 0.2
@@ -217,6 +244,15 @@ class HalvingRate(Rates, name="halving-rate"):
 
     V = Σ_t Σ_i (1[i = a_t]·e − p_i·e)², e the prediction error of the observed arm a (without a baseline, its
     loss).
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.HalvingRate(0.1), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[10., 10.],
+           [10., 10.],
+           [10., 10.]])
     """
 
     eta: float

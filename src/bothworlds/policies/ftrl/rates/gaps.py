@@ -45,6 +45,16 @@ class GapTunedRates(Rates, name="gap-tuned-rates"):
         Δ_i in [0, 1], one per arm, at least one of them 0.
     alpha:
         α in [0, 1].
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> rates = bw.rates.GapTunedRates([0.0, 0.2], alpha=0.3)
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=rates, log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[4.609, 4.609],
+           [5.674, 5.674],
+           [6.012, 6.012]])
     """
 
     gaps: Sequence[float]

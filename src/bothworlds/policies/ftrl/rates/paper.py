@@ -45,6 +45,15 @@ class PaperRates(ScaledRates, name="paper-rates"):
         θ > 0 and α in [0, 1].
     over_log:
         Divide θ by √(log T), where log T is taken as at least 1.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.PaperRates(1.0, alpha=0.25), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[1.   , 1.   ],
+           [1.307, 1.307],
+           [1.529, 1.576]])
     """
 
     alpha: float
@@ -73,7 +82,7 @@ class PaperRates(ScaledRates, name="paper-rates"):
 @kernel
 def coefficient(rate: PaperRateParameters, horizon: float) -> float:
     """θ."""
-    return rate.theta / math.sqrt(max(1.0, math.log(horizon))) if rate.over_log else rate.theta
+    return rate.theta / math.sqrt(log_horizon(horizon)) if rate.over_log else rate.theta
 
 
 @kernel(inline=True)

@@ -38,6 +38,15 @@ class EntropyRate(Rates, name="entropy-rate"):
 
     H is the entropy and c = max{1, ½·√(K log T/log K)}. With an unknown horizon log(t + K) stands for log T
     in round t; log T is taken as at least 1, and with one arm so is log K.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.EntropyRate(), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[1.823, 1.823],
+           [3.111, 3.111],
+           [4.166, 4.166]])
     """
 
     def parameters(self, n_arms: int, horizon: int | None) -> EntropyRateParameters:
@@ -51,7 +60,7 @@ class EntropyRate(Rates, name="entropy-rate"):
 @kernel
 def increment(rate: EntropyRateParameters, t: float, n_arms: int) -> float:
     """c in round t."""
-    log_t = rate.log_horizon if rate.log_horizon > 0.0 else max(1.0, math.log(t + n_arms))
+    log_t = rate.log_horizon if rate.log_horizon > 0.0 else log_horizon(t + n_arms)
     return max(1.0, 0.5 * math.sqrt(rate.ratio * log_t))
 
 
@@ -98,6 +107,15 @@ class CountedRates(Rates, name="counted-rates"):
 
     With an unknown horizon the policy restarts at horizons T_0 = max(4, K), T_{k+1} = T_k². log T is taken as
     at least 1.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> policy = bw.FTRL(bw.LogBarrier(), rates=bw.rates.CountedRates(), log_barrier=1.0)
+    >>> bw.replay(policy, n_arms=2, horizon=100, arms=[0, 0], losses=[1.0, 0.5]).rates.round(3)
+    array([[0.466, 0.466],
+           [0.659, 0.466],
+           [0.807, 0.466]])
     """
 
     def parameters(self, n_arms: int, horizon: int | None) -> CountedRateParameters:
@@ -109,7 +127,7 @@ class CountedRates(Rates, name="counted-rates"):
 @kernel
 def counted_rate(horizon: float, count: float) -> float:
     """γ of an arm that was observed ``count`` times."""
-    return math.sqrt((1.0 + count) / max(1.0, math.log(horizon)))
+    return math.sqrt((1.0 + count) / log_horizon(horizon))
 
 
 @begin_rates.register(CountedRateParameters)
