@@ -176,14 +176,14 @@ class Bandit(Queries):
 
     def _snapshot(self) -> dict[str, Any]:
         """All but the random stream; copies, so that what is taken while a thread plays is one moment."""
-        private = {"_lock", "_forks", "_log", "_life", *ROOM, *KERNELS}
+        private = {"_lock", "_forks", "_log", "_instance", *ROOM, *KERNELS}
         kept = {name: value for name, value in self.__dict__.items() if name not in private}
         return kept | {
             "_open": self._open.copy(),
             "_draws": dict(self._draws),
             "_roster": self._roster.with_arms(self._arms),
             "_awake_at": dict(self._awake_at),
-            "_lives": list(self._lives),
+            "_instances": list(self._instances),
             "_range": self._range if isinstance(self._range, Range) else self._range.copy(),
             "_state": statefile.copy_state(self._state),
             "_pulls": list(self._pulls),
@@ -200,15 +200,15 @@ class Bandit(Queries):
     def _twin(self, seed: int | None) -> Bandit:
         """Another bandit with all that this one knows, and randomness and a name of its own."""
         twin = self._copy()
-        twin._be_born(seed)
-        twin._begin_life()
+        twin._set_identity(seed)
+        twin._begin_instance()
         return twin
 
     def _copy(self) -> Bandit:
-        """Another bandit with all that this one knows, that shares its random stream and its life."""
+        """Another bandit with all that this one knows, that shares its random stream and its instance id."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self._snapshot())
-        twin._lock, twin._forks, twin._log, twin._life = threading.RLock(), 0, None, self._life
+        twin._lock, twin._forks, twin._log, twin._instance = threading.RLock(), 0, None, self._instance
         twin._make_room()
         _changeover.follow(twin, self, KERNELS)
         survive_forks(twin)
@@ -224,11 +224,11 @@ class Bandit(Queries):
                 awake = {name: kept.pop(name) for name in ("_lock", "_forks", "_log", *KERNELS)}
                 self.__dict__ = awake | {"_resting": resting.lay_down(kept), "_forked": []}
 
-    def _live_on_in_child(self, fork: int) -> None:
+    def _continue_in_child(self, fork: int) -> None:
         if "_resting" in self.__dict__:
             self._forked.append(fork)  # when it wakes
         else:
-            super()._live_on_in_child(fork)
+            super()._continue_in_child(fork)
 
     def __getattr__(self, name: str) -> Any:
         """An attribute that is missing: of a bandit at rest, which wakes."""
@@ -240,5 +240,5 @@ class Bandit(Queries):
                 self._make_room()
                 del self._resting
                 for number in self.__dict__.pop("_forked"):
-                    self._live_on_in_child(number)
+                    self._continue_in_child(number)
         return getattr(self, name)

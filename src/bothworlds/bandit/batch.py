@@ -127,7 +127,7 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     if one_by_one or bandit._roster.awake is not None or among is not None:
         made = [bandit.pull(among=among) for _ in range(n)]
         arms, observe = (kernels.column([pull[i] for pull in made]) for i in (1, 2))
-        return Pulls(rounds, arms, observe, np.array([pull.probability for pull in made]), bandit._life)
+        return Pulls(rounds, arms, observe, np.array([pull.probability for pull in made]), bandit._instance)
     uniforms = bandit._random.random((n, bandit._policy.draws))
     numbers, shown = np.empty((2, n), np.int64)
     p, weights, memos = np.empty((3, n))
@@ -143,7 +143,7 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     unknown = np.isnan(p)  # dear to compute, and not needed to learn
     if unknown.any():
         p[unknown] = weights[unknown] = np.array(bandit._policy_distribution())[numbers[unknown]]
-    row = p, weights, memos, math.nan, 0.0, numbers, shown, bandit._restarts, len(bandit._lives) - 1
+    row = p, weights, memos, math.nan, 0.0, numbers, shown, bandit._restarts, len(bandit._instances) - 1
     rows = np.empty(n, COLUMNS)
     for name, column in zip(OpenPull._fields, row, strict=True):
         rows[name] = column
@@ -151,7 +151,7 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     bandit._rounds += n
     for number, count in enumerate(np.bincount(numbers).tolist()):
         bandit._pulls[number] += count
-    return Pulls(rounds, kernels.labels[numbers], kernels.labels[shown], p, bandit._life)
+    return Pulls(rounds, kernels.labels[numbers], kernels.labels[shown], p, bandit._instance)
 
 
 def learn(bandit: Playing, pulls: Sequence[Pull | str], word: str, kept: FloatArray) -> None:
@@ -176,8 +176,8 @@ def _learn_columns(bandit: Playing, pulls: Pulls, units: FloatArray) -> None:
     opened = bandit._open
     places = opened.places(pulls.rounds)
     rows = opened.rows(places[places >= 0])
-    life = bandit._lives.index(pulls.bandit) if pulls.bandit in bandit._lives else -1
-    if len(rows) < len(pulls) or (rows["life"] != life).any():
+    instance = bandit._instances.index(pulls.bandit) if pulls.bandit in bandit._instances else -1
+    if len(rows) < len(pulls) or (rows["instance"] != instance).any():
         for pull in pulls:
             bandit._find(pull)  # raises
     _require_distinct(bandit, pulls, pulls.rounds)

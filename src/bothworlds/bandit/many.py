@@ -103,7 +103,7 @@ class Bandits(Mapping[Segment, Bandit]):
             return known
         bandit = self._new(segment) if known is None else self._restored(segment, known)
         for fork in self._forked:
-            bandit._live_on_in_child(fork)
+            bandit._continue_in_child(fork)
         self._made[segment] = bandit
         return bandit
 
@@ -148,7 +148,7 @@ class Bandits(Mapping[Segment, Bandit]):
     def __repr__(self) -> str:
         return f"<Bandits: {len(self)} segments, {len(self.arms)} arms, {self.policy!r}>"
 
-    def _live_on_in_child(self, fork: int) -> None:
+    def _continue_in_child(self, fork: int) -> None:
         """In the child of a fork: so that segments which are made there draw what no other child draws."""
         self._forked.append(fork)
 

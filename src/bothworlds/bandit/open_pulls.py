@@ -38,8 +38,8 @@ class OpenPull(NamedTuple):
     observe: int
     restarts: int
     """How often the bandit had been restarted."""
-    life: int
-    """Which of the bandit's lives made it."""
+    instance: int
+    """Which of the bandit's instances made it: its index in the list of their ids."""
 
 
 KEPT, MADE = OpenPull._fields.index("kept"), OpenPull._fields.index("made")  # where they are in a row

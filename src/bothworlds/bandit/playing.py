@@ -27,7 +27,7 @@ from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import Key, fill_with_key, new_secret
 from bothworlds.bandit.learned_range import LearnedRange, range_of
 from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
-from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
+from bothworlds.bandit.pull import Label, Pull, bandit_prefix, instance_and_round, labels_of, new_instance_id
 from bothworlds.bandit.recording import Kind, Record
 from bothworlds.bandit.several import Draw, Room, Slots
 from bothworlds.bandit.shares import Shares
@@ -127,22 +127,22 @@ class Playing:
         self._word = "reward"  # the user's own: the word of the last update
         self._notes = Notes(len(self._arms), kept=not self._problem.several)
         self._record = Record.of(evidence, self._policy, self._params, self._range, self._pulls)
-        self._be_born(seed)
+        self._set_identity(seed)
         self._ready()
 
-    def _be_born(self, seed: int | None) -> None:
-        """Randomness and a name."""
+    def _set_identity(self, seed: int | None) -> None:
+        """A random stream and a secret for keys, from the seed; an id, which no other bandit has."""
         self._random = rng.stream(seed)
         self._secret = new_secret(seed)
         self._id = secrets.token_hex(8)
-        self._lives: list[str] = []
+        self._instances: list[str] = []  # the ids of those whose pulls may be open
 
     def _ready(self) -> None:
-        """What is not part of the state: this life, lock, buffer, compiled kernels."""
+        """What is not part of the state: the id of this instance, lock, buffer, compiled kernels."""
         self._lock = threading.RLock()
         self._forks = 0
         self._log: DecisionLog | None = None
-        self._begin_life()
+        self._begin_instance()
         self._bind()
         survive_forks(self)
 
@@ -187,16 +187,16 @@ class Playing:
         )
         return dict(zip(KERNELS, kernels, strict=True))
 
-    def _begin_life(self) -> None:
-        """From now on pulls have ids that no twin gives out, nor this bandit before."""
-        self._life = new_life(self._id)
-        self._lives.append(self._life)
+    def _begin_instance(self) -> None:
+        """From now on pulls have ids that no copy gives out, nor this bandit before."""
+        self._instance = new_instance_id(self._id)
+        self._instances.append(self._instance)
 
-    def _live_on_in_child(self, fork: int) -> None:
+    def _continue_in_child(self, fork: int) -> None:
         """In the child of a fork: ids and draws that neither the parent has nor its other children."""
         self._random = rng.branch(self._random, fork)
         self._log = None  # the parent's
-        self._begin_life()
+        self._begin_instance()
 
     # --- the loop: pull, update ---------------------------------------------------------------------
 
@@ -269,15 +269,15 @@ class Playing:
                 arm, probability, memo = self._draw_with(self._shares)
                 shown, weight = arm, probability
             self._rounds = number
-            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
-            row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, life
+            made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
+            row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, instance
             opened.recent[number] = row
             if awake is not None:
                 self._awake_at[number] = awake
             if len(opened.recent) > RECENT:
                 opened.pack()
             self._pulls[arm] += 1
-            made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
+            made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._instance)
             if self._log is not None:
                 self._write_down(self._log, made_pull, weight, awake)
             return made_pull
@@ -299,14 +299,14 @@ class Playing:
                 fill_with_key(self._secret, key, self._uniforms)
             drawn = several.draw(self, room)
             number = self._rounds = self._rounds + 1
-            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
+            made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
             # what a row has room for: the rest is in the draw
             first = drawn.arms[0] if drawn.arms else 0
-            self._open.add(number, (1.0, 1.0, 0.0, NOT_YET, made, first, first, self._restarts, life))
+            self._open.add(number, (1.0, 1.0, 0.0, NOT_YET, made, first, first, self._restarts, instance))
             self._draws[number] = drawn
             for arm in drawn.arms:
                 self._pulls[arm] += 1
-            return several.pull_of(self._arms, number, drawn, self._life)
+            return several.pull_of(self._arms, number, drawn, self._instance)
 
     def _pull_many(self, n: int, key: Key | None, among: Iterable[Label] | None) -> Pulls:
         _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
@@ -586,22 +586,22 @@ class Playing:
         try:
             return self._find(pull)
         except RepeatedPullError:
-            return life_and_round(pull)[1], None
+            return instance_and_round(pull)[1], None
 
     def _find(self, pull: Pull | str) -> tuple[int, Row | None]:
         """The round of a pull, and what is remembered of it: None if its wait is over."""
         if type(pull) is Pull and type(pull.round) is int:
-            number, life = pull.round, pull.bandit
+            number, instance = pull.round, pull.bandit
         else:
-            life, number = life_and_round(pull)
+            instance, number = instance_and_round(pull)
         row = self._open.recent.get(number) or self._open.get(number)
-        if row and self._lives[row[-1]] == life:
+        if row and self._instances[row[-1]] == instance:
             return number, row
-        if life.rpartition("-")[0] != family_of(self._id):
+        if instance.rpartition("-")[0] != bandit_prefix(self._id):
             raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
         if 1 <= number <= self._last_overdue():
             return number, None
-        if life == self._life and 1 <= number <= self._rounds:
+        if instance == self._instance and 1 <= number <= self._rounds:
             raise self._repeated(pull)
         raise UnknownPullError(
             f"{pull!r} is not open in this bandit, which has made {counted(self._rounds, 'pull')}: it has "
@@ -628,9 +628,9 @@ class Playing:
     def _pull(self, number: int, row: Row) -> Pull:
         record = OpenPull._make(row)
         if self._room is not None:
-            return several.pull_of(self._arms, number, self._draws[number], self._lives[record.life])
+            return several.pull_of(self._arms, number, self._draws[number], self._instances[record.instance])
         arm, observe = self._arms[record.arm], self._arms[record.observe]
-        return Pull(number, arm, observe, record.probability, self._lives[record.life])
+        return Pull(number, arm, observe, record.probability, self._instances[record.instance])
 
     @property
     def probabilities(self) -> dict[Label, float]:

@@ -15,7 +15,7 @@ from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import saved_secret
 from bothworlds.bandit.learned_range import LearnedRange
-from bothworlds.bandit.pull import NO_LIFE, Label, family_of, labels_of, life_and_round
+from bothworlds.bandit.pull import NO_INSTANCE, Label, bandit_prefix, instance_and_round, labels_of
 from bothworlds.bandit.recording import Kind
 from bothworlds.bandit.several import Draw, Slots
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
@@ -61,7 +61,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "loss_sums": list(bandit._sums),
         "outstanding": [
             {
-                "id": f"{bandit._lives[record.life]}-{number}",
+                "id": f"{bandit._instances[record.instance]}-{number}",
                 "arm": record.arm,
                 "probability": record.probability,
                 "observe": record.observe,
@@ -112,11 +112,11 @@ def restore(
         if data["version"] == 1:
             step(bandit._params, bandit._state)
         check_distribution(bandit)
-        bandit._lives.clear()
+        bandit._instances.clear()
         latest = 0
         for item in data["outstanding"]:
             latest = reopen(bandit, item, latest, data["version"])
-        bandit._begin_life()
+        bandit._begin_instance()
     except KeyError as error:
         raise StateError(f"the saved state lacks {error}; it is incomplete") from None
     except (InvalidArgumentError, PullError, TypeError) as error:
@@ -205,16 +205,16 @@ def restore_counts(bandit: Bandit, data: dict[str, Any]) -> None:
 def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> int:
     """Open an outstanding pull of a saved state, later than round ``after``; return its round."""
     if "id" in item:
-        life, number = life_and_round(item["id"])
+        instance, number = instance_and_round(item["id"])
     else:  # as saved by version 0.1
-        life = f"{family_of(bandit._id)}-{NO_LIFE}"
+        instance = f"{bandit_prefix(bandit._id)}-{NO_INSTANCE}"
         number = _check.integer("outstanding round", item["round"], at_least=1)
     if not after < number <= bandit._rounds:
         raise StateError(
             f"outstanding round {number} is beyond pull {bandit._rounds}, the last one, or out of order"
         )
-    if life not in bandit._lives:
-        bandit._lives.append(life)
+    if instance not in bandit._instances:
+        bandit._instances.append(instance)
     n = len(bandit._arms)
     arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
     probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
@@ -226,14 +226,14 @@ def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> in
         least, most = (bandit._range.low, None) if learned else (0.0, 1.0)
         kept = _check.number("loss", item["loss"], at_least=least, at_most=most)
     made = _check.number("made", item.get("made", 0.0), at_least=0.0)
-    since, life_number = count(item, "restarts"), bandit._lives.index(life)
+    since, instance_number = count(item, "restarts"), bandit._instances.index(instance)
     asleep = statefile.arms(item, "asleep", n)
     if observe in asleep:
         raise StateError(f"outstanding round {number} has an arm that was asleep")
     if asleep:
         bandit._awake_at[number] = np.ones(n)
         bandit._awake_at[number][asleep] = 0.0
-    row = probability, weight, memo, kept, made, arm, observe, since, life_number
+    row = probability, weight, memo, kept, made, arm, observe, since, instance_number
     bandit._open.add(number, row)
     if bandit._problem.several:
         bandit._draws[number] = drawn_of(bandit, item["draw"])

@@ -223,10 +223,10 @@ def learn(bandit: Playing, room: Room, drawn: Draw, units: Sequence[float]) -> i
     return bandit._learn(bandit._params, bandit._state, room.drawn, count)
 
 
-def pull_of(arms: Sequence[Label], number: int, drawn: Draw, life: str) -> PullOfSeveral:
+def pull_of(arms: Sequence[Label], number: int, drawn: Draw, instance: str) -> PullOfSeveral:
     """The pull of a round."""
     played, shown = tuple(arms[i] for i in drawn.arms), tuple(arms[i] for i in drawn.shown)
-    return PullOfSeveral.of(number, played, shown, drawn.probabilities, life)
+    return PullOfSeveral.of(number, played, shown, drawn.probabilities, instance)
 
 
 def take(bandit: Playing, word: str, values: Any, drawn: Draw) -> tuple[float, ...]:
