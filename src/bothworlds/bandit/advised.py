@@ -135,7 +135,7 @@ class Advised:
         self._ready()
 
     def _ready(self) -> None:
-        """What is not part of the state."""
+        """What is not part of the state: lock and id of this instance."""
         self._lock, self._forks = threading.RLock(), 0
         self._instance = new_instance_id(self._id)
         survive_forks(self)
@@ -162,11 +162,11 @@ class Advised:
         if (reward is None) == (loss is None):
             got = "neither" if reward is None else "both"
             raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
-        word, value = ("reward", reward) if loss is None else ("loss", loss)
+        kind, value = ("reward", reward) if loss is None else ("loss", loss)
         with self._lock:
             name, drawn = self._find(pull)
-            estimates = np.array(drawn.advice) * (self._range.take(word, value) / drawn.probability)
-            state = statefile.copy_state(self._state)
+            estimates = np.array(drawn.advice) * (self._range.take(kind, value) / drawn.probability)
+            state = statefile.clone_state(self._state)
             if self._trust.learn(state, estimates) == FAILED:
                 raise SolverError(f"no solution was found for {pull!r}, which stays open: please report it")
             self._state = state
@@ -311,10 +311,11 @@ class Advised:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            kept = {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_forks")}
-            return kept | {
+            private = ("_lock", "_forks")
+            attributes = {name: value for name, value in self.__dict__.items() if name not in private}
+            return attributes | {
                 "_open": dict(self._open),
-                "_state": statefile.copy_state(self._state),
+                "_state": statefile.clone_state(self._state),
                 "_random": rng.from_dict(rng.to_dict(self._random)),
             }
 

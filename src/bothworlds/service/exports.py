@@ -63,7 +63,7 @@ def schema() -> pa.Schema:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is exported: an experiment, its labels by number, and what takes a kept value back to a reward."""
+    """What is exported: an experiment, its labels by number, and what takes feedback back to a reward."""
 
     name: str
     labels: tuple[Label, ...]
@@ -184,14 +184,15 @@ def _row(row: Any, subject: Subject) -> dict[str, Any]:
     ticket = bytes(row.ticket)
     awake = Learner.awake_at(ticket)
     labels = [str(label) for label in subject.labels]
-    kind, kept, at = row.kind, row.kept, row.at
+    kind, feedback, at = row.kind, row.kept, row.at
     if row.said is not None and (kind is None or row.late):  # said, and not in the log, or too late for it
-        kind, kept, at = ("late" if row.late else "waiting"), (kept if row.late else None), row.said_at
+        kind, at = ("late" if row.late else "waiting"), row.said_at
+        feedback = feedback if row.late else None
     return {
         "time": datetime.fromtimestamp(row.made, UTC),
         "action": labels[row.arm],
         "propensity": row.probability,
-        "reward": None if kept is None else subject.value_of(kept),
+        "reward": None if feedback is None else subject.value_of(feedback),
         "id": ids.text_of(bytes(row.id)),
         "segment": row.segment,
         "observe": labels[Learner.observed(ticket)],
@@ -218,12 +219,12 @@ class Exports:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def begin(self, project: str, experiment: str, *, kept: int = 20) -> str:
+    def begin(self, project: str, experiment: str, *, keep: int = 20) -> str:
         """Make room for an export, and remove the oldest of those that are over if there are many; its id."""
         identity = ids.text_of(ids.new())
         folder = self.folder(project, identity).parent
         there = sorted(path.name for path in folder.iterdir()) if folder.exists() else []  # by time
-        for old in there[: max(0, len(there) + 1 - kept)]:
+        for old in there[: max(0, len(there) + 1 - keep)]:
             if self.find(project, old)["state"] != "running":
                 shutil.rmtree(folder / old, ignore_errors=True)
         self._write(project, identity, experiment=experiment, state="running", rows=0, files=[])
