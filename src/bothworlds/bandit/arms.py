@@ -18,7 +18,7 @@ from bothworlds.problem import PLAIN, Problem
 from bothworlds.statefile import clone_state
 
 
-class Restricted:
+class RestrictedKernels:
     """Draws among some arms: the kernels, which are attributes, and the buffers they need."""
 
     act: Callable[..., tuple[int, float, float]]

@@ -169,7 +169,7 @@ def learn(bandit: Playing, pulls: Sequence[Pull | str], kind: str, feedback: Flo
     if isinstance(bandit._range, LearnedRange):
         bandit._range.feedback_kind = kind
     for (number, row), one in zip(found, feedback.tolist(), strict=True):
-        bandit._hear(number, row, one)
+        bandit._take_feedback(number, row, one)
 
 
 def _learn_columns(bandit: Playing, pulls: Pulls, losses: FloatArray) -> None:

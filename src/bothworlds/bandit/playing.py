@@ -17,7 +17,7 @@ from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray, what_to_do
 from bothworlds._words import counted
 from bothworlds.bandit import batch, several
-from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
+from bothworlds.bandit.arms import RestrictedKernels, Roster, require_changing_arms
 from bothworlds.bandit.batch import BatchKernels, Pulls
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.decision_log import DecisionLog
@@ -155,7 +155,7 @@ class Playing:
         draws = self._policy.draws
         self._uniforms = np.empty(draws if self._shares is None else draws + 1)
         self._own = self._uniforms[:draws]  # the policy's
-        self._restricted: Restricted | None = None  # made when it is first needed
+        self._restricted: RestrictedKernels | None = None  # made when it is first needed
         self._batched: BatchKernels | None = None  # likewise
         self._workspace = Workspace.of(self._problem, len(self._arms))
         if self._record is not None:
@@ -279,7 +279,7 @@ class Playing:
             self._pulls[arm] += 1
             made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._instance)
             if self._log is not None:
-                self._write_down(self._log, made_pull, weight, awake)
+                self._log_decision(self._log, made_pull, weight, awake)
             return made_pull
 
     def _pull_several(self, n: int | None, key: Key | None, among: Iterable[Label] | None) -> Pull | Pulls:
@@ -387,7 +387,7 @@ class Playing:
                 fix = f"write {name}=[...], one for each of pull.observe"
                 raise InvalidArgumentError(kind, value, f"given as {name} for {self._problem}", fix=fix)
             number, row = self._find(pull)
-            self._hear(number, row, self._range.take(kind, value))
+            self._take_feedback(number, row, self._range.take(kind, value))
             self._feedback_kind = kind
 
     def _update_many(self, pulls: Any, **given: Any) -> None:
@@ -418,15 +418,15 @@ class Playing:
             if not math.isnan(row[FEEDBACK]):
                 raise self._repeated(self._pull(number, row))
             self._draws[number] = drawn._replace(losses=losses)
-            self._hear(number, row, ANSWERED)
+            self._take_feedback(number, row, ANSWERED)
             self._feedback_kind = kind
 
-    def _hear(self, number: int, row: OpenPullRow | None, feedback: float) -> None:
-        """Take in feedback, as the range gave it: learn it, keep it for its deadline, or count it as late."""
+    def _take_feedback(self, number: int, row: OpenPullRow | None, feedback: float) -> None:
+        """Take in feedback, as the range gave it: learn it, hold it for its deadline, or count it as late."""
         if row is None:
             self._late += 1
         elif self._defers:
-            self._keep(number, row, feedback)
+            self._hold_feedback(number, row, feedback)
         else:
             self._close(number, row, feedback)
 
@@ -466,8 +466,8 @@ class Playing:
             self._close(number, row, feedback, imputed=imputed)
             self._overdue = number
 
-    def _keep(self, number: int, row: OpenPullRow, feedback: float) -> None:
-        """Keep the feedback of an open pull until its wait is over."""
+    def _hold_feedback(self, number: int, row: OpenPullRow, feedback: float) -> None:
+        """Hold the feedback of an open pull until its wait is over."""
         if not math.isnan(row[FEEDBACK]):
             raise self._repeated(self._pull(number, row))
         self._open.replace(number, OpenPull._make(row)._replace(feedback=feedback))
@@ -514,8 +514,8 @@ class Playing:
                 self._sums[arm] += loss
         del self._draws[number]
 
-    def _write_down(self, log: DecisionLog, pull: Pull, weight: float, awake: FloatArray | None) -> None:
-        """The arm whose outcome will be known, and the probability that it had to be it."""
+    def _log_decision(self, log: DecisionLog, pull: Pull, weight: float, awake: FloatArray | None) -> None:
+        """Log the arm whose outcome will be known, and the probability with which it was drawn."""
         probability = weight if self._policy.decoupled else pull.probability
         p: Iterable[float] = ()
         if log.probabilities:
@@ -568,10 +568,10 @@ class Playing:
                 self._record.begin_anew(self._pulls)
             self._restarts += 1
 
-    def _among(self) -> Restricted:
+    def _among(self) -> RestrictedKernels:
         """Kernels and buffers for draws among some arms, made when they are first needed."""
         if self._restricted is None:
-            made = self._restricted = Restricted(self._n_played, self._params, self._state, self._own)
+            made = self._restricted = RestrictedKernels(self._n_played, self._params, self._state, self._own)
             self._start(made, made.kernels, "among")
         return self._restricted
 

@@ -1,4 +1,4 @@
-"""What a bandit keeps of its own decisions, so that something valid can be said of them at any time."""
+"""What a bandit records of its own decisions for ``Bandit.evidence``."""
 
 from __future__ import annotations
 

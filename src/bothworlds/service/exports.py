@@ -158,7 +158,7 @@ def _batches(
     )
     columns = (
         *(d.id, b.segment, d.arm, d.probability, d.ticket, d.seen, d.engine, d.made, d.unit, d.context),
-        *(e.kind, e.kept, e.at, e.pos, r.kept.label("said"), r.late, r.at.label("said_at")),
+        *(e.kind, e.kept, e.at, e.pos, r.kept.label("reported"), r.late, r.at.label("reported_at")),
     )
     last_made, last_id = begin, b""
     while True:
@@ -185,8 +185,8 @@ def _row(row: Any, subject: Subject) -> dict[str, Any]:
     awake = Learner.awake_at(ticket)
     labels = [str(label) for label in subject.labels]
     kind, feedback, at = row.kind, row.kept, row.at
-    if row.said is not None and (kind is None or row.late):  # said, and not in the log, or too late for it
-        kind, at = ("late" if row.late else "waiting"), row.said_at
+    if row.reported is not None and (kind is None or row.late):  # not in the log yet, or too late for it
+        kind, at = ("late" if row.late else "waiting"), row.reported_at
         feedback = feedback if row.late else None
     return {
         "time": datetime.fromtimestamp(row.made, UTC),
@@ -238,15 +238,15 @@ class Exports:
         def tell(rows: int) -> None:
             self._write(project, identity, experiment=subject.name, state="running", rows=rows, files=[])
 
-        said: dict[str, Any] = {"experiment": subject.name, "rows": 0, "files": []}
+        manifest: dict[str, Any] = {"experiment": subject.name, "rows": 0, "files": []}
         try:
             folder = self.folder(project, identity)
             rows, files = export(registry, number, subject, folder, tell=tell, **options)
-            said |= {"state": "done", "rows": rows, "files": files}
+            manifest |= {"state": "done", "rows": rows, "files": files}
         except Exception as error:
             detail = error.detail if isinstance(error, problems.LimitReachedError) else type(error).__name__
-            said |= {"state": "failed", "detail": detail}
-        self._write(project, identity, **said)
+            manifest |= {"state": "failed", "detail": detail}
+        self._write(project, identity, **manifest)
 
     def find(self, project: str, identity: str) -> dict[str, Any]:
         """The manifest of an export."""
@@ -271,9 +271,9 @@ class Exports:
         text = ids.text_of(ids.bytes_of(identity))
         return self._folder / ids.of_unit(b"exports", project).hex() / text
 
-    def _write(self, project: str, identity: str, **said: Any) -> None:
+    def _write(self, project: str, identity: str, **manifest: Any) -> None:
         folder = self.folder(project, identity)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = folder / f"{MANIFEST}.{os.getpid()}"
-        fresh.write_text(json.dumps(said), "utf-8")
+        fresh.write_text(json.dumps(manifest), "utf-8")
         fresh.replace(folder / MANIFEST)
