@@ -17,10 +17,10 @@ RUN python -m pip --python /opt/bothworlds/bin/python install ".[${EXTRAS}]" \
 # other features than the one that builds compiles its own, into /tmp.
 ENV BOTHWORLDS_CACHE_DIR=/opt/bothworlds/kernels
 RUN BOTHWORLDS_COMPILE=wait /opt/bothworlds/bin/python -c "\
-import bothworlds as bw; from bothworlds.service import watch; \
+import bothworlds as bw; from bothworlds.service import monitor; \
 bandit = bw.open('/tmp/warm.db', 'warm', arms=['a', 'b']); \
 bandit.update(bandit.pull(), reward=1.0); \
-bandit.close(); watch.compile_kernels()"
+bandit.close(); monitor.compile_kernels()"
 
 FROM python:${PYTHON}-slim
 # The standard library comes without bytecode, and a read-only root keeps none: each start, and each question about

@@ -60,7 +60,7 @@ class MemoryHub(Hub):
             bandit = experiment.segments.get(request.segment)
             if bandit is None:
                 bandit = self.ask(messages.Read(lambda: replica.segment(experiment, request.segment, 0.0)))
-            learner = replica.awake(bandit)
+            learner = replica.learner_of(bandit)
             identity = ids.bytes_of(request.id)
             uniforms = np.empty(learner.draws)
             fill_with_key(bandit.secret, identity, uniforms)

@@ -11,8 +11,8 @@ import numpy as np
 
 import bothworlds as bw
 from bothworlds.inference import state as evidence_state
+from bothworlds.inference.checkpoints import Truth, evidence_at_checkpoint
 from bothworlds.inference.comparisons import AnyWorld, StationaryWorld
-from bothworlds.inference.looks import Truth, look
 from bothworlds.inference.sums import Sums
 from bothworlds.simulation.series import play_series
 
@@ -49,7 +49,7 @@ def fooled(world: E.Environment) -> np.ndarray:
         for mark, t in enumerate(MARKS):
             part = slice(before, t)
             evidence_state.take_in(kept, trace.arms[part], 1.0 - trace.losses[part], p[part])
-            seen = look(kept, Truth(None, None, still=False), error=ERROR)
+            seen = evidence_at_checkpoint(kept, Truth(None, None, still=False), error=ERROR)
             stationary, any_world = (one(kept.sums).out(ERROR).any() for one in (StationaryWorld, AnyWorld))
             found[k, mark] = z_test(kept.sums), stationary, seen.standing < 2.0, any_world
             before = t

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import importlib
 import inspect
 import subprocess
@@ -156,12 +157,47 @@ def test_options_are_given_by_name(name):
     value = public_callables()[name]
     if dataclasses.is_dataclass(value) and not issubclass(value, Value):
         return  # results, which people read but do not make
-    parameters = list(inspect.signature(value).parameters.values())[1:]
-    assert [
+    assert options_in_order(value) == (["policy"] if value in (bw.Bandit, bw.Bandits) else [])
+
+
+def options_in_order(function):
+    """The options past the first argument that may be given without their names."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    return [
         each.name
         for each in parameters
         if each.kind is each.POSITIONAL_OR_KEYWORD and each.default is not each.empty
-    ] == (["policy"] if value in (bw.Bandit, bw.Bandits) else [])
+    ]
+
+
+RESULTS = {"Bandit.history": bw.bandit.history.History, "Bandit.explain": bw.bandit.explanation.Explanation}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, value in (public_callables() | RESULTS).items() if inspect.isclass(value))
+)
+def test_options_of_methods_are_given_by_name(name):
+    """The same for methods, of which ``Policy.resolve`` is an exception: policies of others override it."""
+    kind = (public_callables() | RESULTS)[name]
+    for method, value in inspect.getmembers(kind, inspect.isroutine):
+        ours = inspect.isfunction(value) or inspect.ismethod(value)
+        if (
+            ours
+            and value.__module__.startswith("bothworlds")
+            and not method.startswith("_")
+            and method != "resolve"
+        ):
+            bound = inspect.ismethod(value) or isinstance(inspect.getattr_static(kind, method), staticmethod)
+            called = value if bound else functools.partial(value, None)  # without self
+            assert options_in_order(called) == [], method
+
+
+def test_counts_and_coordinates_are_given_by_name():
+    """Two numbers that nobody would notice to be swapped."""
+    with pytest.raises(TypeError, match="positional"):
+        bw.inference.ConfidenceSequence.of_counts(150, 250)
+    with pytest.raises(TypeError, match="positional"):
+        bw.PolicyOptimization.act(None, 0, 1)
 
 
 def test_type_checkers_do_not_see_the_attribute_hook():

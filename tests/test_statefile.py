@@ -157,8 +157,8 @@ def test_what_is_no_distribution_is_refused(saved):
 def test_outstanding_rounds_are_checked(saved, number):
     bandit, _ = saved
     data = bandit.to_dict()
-    life = data["outstanding"][0]["id"].rpartition("-")[0]
-    data["outstanding"].append(data["outstanding"][0] | {"id": f"{life}-{number}"})
+    instance = data["outstanding"][0]["id"].rpartition("-")[0]
+    data["outstanding"].append(data["outstanding"][0] | {"id": f"{instance}-{number}"})
     with pytest.raises(StateError, match=f"outstanding round {number} is beyond pull 20"):
         bw.Bandit.from_dict(data)
 

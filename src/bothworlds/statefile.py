@@ -54,9 +54,9 @@ def unpack(like: Any, data: Any, name: str = "state", *, version: int = VERSION)
     )
 
 
-def copy_state(state: Any) -> Any:
-    """An independent copy of a state."""
-    parts = [part.copy() if type(part) is np.ndarray else copy_state(part) for part in state]
+def clone_state(state: Any) -> Any:
+    """An independent copy of a state; ``_jit.copy_state`` copies one into another that is there."""
+    parts = [part.copy() if type(part) is np.ndarray else clone_state(part) for part in state]
     return type(state)(*parts)
 
 

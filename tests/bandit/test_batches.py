@@ -21,7 +21,7 @@ def rewards_of(n: int) -> np.ndarray:
 
 
 def known(bandit: bw.Bandit) -> dict:
-    """All that a bandit knows, without the names of its life."""
+    """All that a bandit knows, without the ids of its instances."""
     told = json.loads(json.dumps(bandit.to_dict()))
     del told["bandit"]
     for pull in told["outstanding"]:

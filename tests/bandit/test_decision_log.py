@@ -141,7 +141,7 @@ def test_copies_and_children_have_none(tmp_path):
         if child == 0:
             os._exit(0 if bandit.log is None else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    bandit._rest()
+    bandit._pack()
     bandit.add("gray")
     play(bandit, 3)
     bandit.log.close()

@@ -86,7 +86,7 @@ def mean_estimates(learner, transitions, losses):
     """E Q̂ over all trajectories, by the kernel that learns, with bonuses and solver left out."""
     params, sums = learner._params._replace(bonuses=False), np.zeros(learner._state.losses.size)
     for path, chance in oracle.trajectories(transitions, learner._start, learner.probabilities):
-        state = episodes.statefile.copy_state(learner._state)
+        state = episodes.statefile.clone_state(learner._state)
         state.losses[:] = 0.0
         numbers = np.array([learner._number(h, s) for h, (s, _) in enumerate(path)])
         actions = np.array([a for _, a in path])
@@ -94,7 +94,7 @@ def mean_estimates(learner, transitions, losses):
         suffered = np.array([losses[h][s][a] for h, (s, a) in enumerate(path)])
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(learn_episode.py_func.__globals__, "look_ahead", lambda *_: 0)
-            learn_episode.py_func(params, state, learner._room(), numbers, actions, suffered, weights)
+            learn_episode.py_func(params, state, learner._workspace(), numbers, actions, suffered, weights)
         sums += chance * state.losses
     return learner._layers(sums)
 
@@ -148,8 +148,8 @@ def test_bonuses_are_expectations_over_trajectories(gamma):
         state.rates[:] = np.linspace(3.0, 9.0, state.rates.size)
         state.before[:] = state.rates - 0.7
         state.p[:] = np.random.default_rng(3).dirichlet(np.ones(2), size=6).ravel()
-    room = learner._room()
-    add_bonuses(learner._params, state, room)
+    workspace = learner._workspace()
+    add_bonuses(learner._params, state, workspace)
     policy = learner.probabilities
     paths = oracle.trajectories(transitions, [1.0], policy)
     B, C = oracle.bonuses(
@@ -163,8 +163,8 @@ def test_bonuses_are_expectations_over_trajectories(gamma):
         state.scalars[MIXING],
     )
     for h in range(3):
-        np.testing.assert_allclose(learner._layers(room.bonus)[h], B[h], rtol=1e-10)
-        np.testing.assert_allclose(learner._layers(room.excess)[h], C[h], rtol=1e-10, atol=1e-15)
+        np.testing.assert_allclose(learner._layers(workspace.bonus)[h], B[h], rtol=1e-10)
+        np.testing.assert_allclose(learner._layers(workspace.excess)[h], C[h], rtol=1e-10, atol=1e-15)
 
 
 def test_rates_and_minimizers():
@@ -303,9 +303,9 @@ def test_updates_that_are_refused_change_nothing(monkeypatch):
         with pytest.raises((InvalidArgumentError, OutOfRangeError), match=message):
             learner.update(bad, **kwargs)
     with pytest.raises(InvalidArgumentError, match="state must be 0 to 1"):
-        learner.act(1, 2)
+        learner.act(1, state=2)
     with pytest.raises(InvalidArgumentError, match="layer must be 0 to 1"):
-        learner.act(2, 0)
+        learner.act(2, state=0)
     with pytest.raises(
         InvalidArgumentError, match=r"for each layer, states × actions: \[\(1, 2\), \(2, 2\)\]"
     ):

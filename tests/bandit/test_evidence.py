@@ -77,7 +77,7 @@ def test_losses_and_ranges_are_the_users():
         bandit.update(bandit.pull(), loss=10.0)
     evidence = bandit.evidence()
     best = max(ARMS, key=lambda arm: bandit.probabilities[arm])
-    assert evidence.word == "loss"
+    assert evidence.feedback_kind == "loss"
     assert evidence[best].low < 10.0 < evidence[best].high
     assert evidence[best].estimate == pytest.approx(10.0)
     assert evidence.value.low < 10.0 < evidence.value.high
@@ -87,9 +87,9 @@ def test_it_survives_saving_copies_rest_and_new_arms():
     bandit = bw.Bandit(ARMS, bw.LightBarrier(), seed=7, evidence="full")
     play(bandit, 120)
     bandit.pull(5)
-    rested = copy.deepcopy(bandit)
-    rested._rest()
-    twins = [bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict()))), copy.deepcopy(bandit), rested]
+    packed = copy.deepcopy(bandit)
+    packed._pack()
+    twins = [bw.Bandit.from_dict(json.loads(json.dumps(bandit.to_dict()))), copy.deepcopy(bandit), packed]
     for twin in (bandit, *twins):
         twin.add("gray")
         for pull in twin.outstanding:
@@ -101,12 +101,12 @@ def test_it_survives_saving_copies_rest_and_new_arms():
     assert bandit.evidence().rounds == 127
 
 
-def test_segments_keep_their_own_and_answer_after_a_rest():
+def test_segments_keep_their_own_and_answer_after_packing():
     bandits = bw.Bandits(ARMS, bw.LightBarrier(), seed=7, evidence="full")
     for name in ("a", "b"):
-        bandits[name]._rest()
+        bandits[name]._pack()
         play(bandits[name], 20)
-        bandits[name]._rest()
+        bandits[name]._pack()
         bandits[name].update(bandits[name].pull(5), rewards=np.ones(5))
     assert [int(bandit.evidence().state.sums.answers.sum()) for bandit in bandits.values()] == [25, 25]
 

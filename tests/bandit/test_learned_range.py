@@ -180,7 +180,7 @@ def test_batches_and_segments():
     bandits = bw.Bandits(3, high=None, seed=1)
     play(bandits["jp"], 50, unit=100.0)
     play(bandits["nl"], 50)
-    bandits["jp"]._rest()
+    bandits["jp"]._pack()
     assert bandits["jp"].range[1] > 20.0 * bandits["nl"].range[1]
     assert bandits["us"].range == (0.0, None)
 

@@ -1,4 +1,4 @@
-"""Bandits by segment: made on demand, at rest when nobody asks, kept in one file."""
+"""Bandits by segment: made on demand, packed when nobody asks, kept in one file."""
 
 from __future__ import annotations
 
@@ -29,49 +29,49 @@ def play(bandit: bw.Bandit, n: int = 20) -> list[tuple]:
     return [pull[:4] for pull in pulls]
 
 
-def is_at_rest(bandit: bw.Bandit) -> bool:
-    return "_resting" in bandit.__dict__
+def is_packed(bandit: bw.Bandit) -> bool:
+    return "_packed" in bandit.__dict__
 
 
-# --- at rest --------------------------------------------------------------------------------------------
+# --- packed --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case.policy))
 def test_rest_changes_nothing(case: Case):
     n_arms, horizon = case.arms or 4, 200 if case.needs_horizon else None
-    restless, rested = (bw.Bandit(n_arms, case.policy, seed=3, horizon=horizon) for _ in range(2))
-    open_pull = rested.pull()
-    restless.pull()
+    plain, packed = (bw.Bandit(n_arms, case.policy, seed=3, horizon=horizon) for _ in range(2))
+    open_pull = packed.pull()
+    plain.pull()
     for _ in range(3):
-        rested._rest()
-        rested._rest()  # once is enough
-        assert is_at_rest(rested)
-        assert play(rested) == play(restless)
-    rested._rest()
-    rested.update(open_pull, reward=1.0)
-    assert rested.outstanding == ()
-    one, other = restless.to_dict(), rested.to_dict()
+        packed._pack()
+        packed._pack()  # once is enough
+        assert is_packed(packed)
+        assert play(packed) == play(plain)
+    packed._pack()
+    packed.update(open_pull, reward=1.0)
+    assert packed.outstanding == ()
+    one, other = plain.to_dict(), packed.to_dict()
     assert one["random"] == other["random"]
     assert one["rounds"] == other["rounds"]
 
 
-def test_all_that_a_bandit_is_survives_rest():
+def test_all_that_a_bandit_is_survives_packing():
     bandit = bw.Bandit(ARMS, bw.LightBarrier(), seed=3, wait=50, missing=0.0, low=-1.0, clip=True)
     bandit.disable("red")
     play(bandit, 5)
     bandit.pull(3)
     before = bandit.to_dict()
-    bandit._rest()
+    bandit._pack()
     assert bandit.to_dict() == before
-    bandit._rest()
+    bandit._pack()
     assert repr(bandit).startswith("<Bandit: 3 arms")
-    bandit._rest()
+    bandit._pack()
     assert copy.deepcopy(bandit).rounds == 8
-    bandit._rest()
+    bandit._pack()
     assert pickle.loads(pickle.dumps(bandit)).rounds == 8
-    bandit._rest()
+    bandit._pack()
     bandit.add("gray")
-    bandit._rest()
+    bandit._pack()
     bandit.restart()
     assert bandit.arms == (*ARMS, "gray")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
@@ -94,7 +94,7 @@ def test_threads_do_not_notice_that_a_bandit_rests():
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        bandit._rest()
+        bandit._pack()
     assert not errors
     assert bandit.rounds == 1200
     assert bandit.outstanding == ()
@@ -144,24 +144,24 @@ def test_options_hold_for_every_segment():
 
 
 def test_who_is_not_asked_for_rests(monkeypatch):
-    monkeypatch.setattr(many, "AWAKE", 3)
+    monkeypatch.setattr(many, "UNPACKED", 3)
     bandits, other = bw.Bandits(ARMS, seed=7), bw.Bandits(ARMS, seed=7)
     held = bandits["a"]
     for name in "abcdef" * 3:
         assert play(bandits[name], 3) == play(other[name], 3)
-    assert [is_at_rest(bandits._made[name]) for name in "abcdef"] == [True] * 3 + [False] * 3
+    assert [is_packed(bandits._made[name]) for name in "abcdef"] == [True] * 3 + [False] * 3
     assert held is bandits["a"]
     assert held.rounds == 9
 
 
 def test_one_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(many, "AWAKE", 2)
+    monkeypatch.setattr(many, "UNPACKED", 2)
     bandits = bw.Bandits(ARMS, seed=7, high=5.0)
     for name in ("a", "b", ("c", 1), "d"):
         play(bandits[name])
     open_pull = bandits["a"].pull()
     bandits.save(tmp_path / "all.json")
-    assert len([name for name in bandits if not is_at_rest(bandits._made[name])]) <= 2
+    assert len([name for name in bandits if not is_packed(bandits._made[name])]) <= 2
     again = bw.Bandits.load(tmp_path / "all.json")
     assert list(again) == list(bandits)
     again["a"].update(open_pull, reward=5.0)
@@ -177,8 +177,8 @@ def test_one_file(tmp_path, monkeypatch):
 
 @pytest.fixture(name="several")
 def _several(tmp_path, monkeypatch):
-    """Segments that are awake, at rest, and still in a file; and the same again, to be changed by hand."""
-    monkeypatch.setattr(many, "AWAKE", 2)
+    """Segments that are unpacked, packed, and still in a file; and the same again, to be changed by hand."""
+    monkeypatch.setattr(many, "UNPACKED", 2)
     bandits = bw.Bandits(ARMS, bw.Thompson(), seed=7)
     for name in "abcd":
         play(bandits[name], 5)
@@ -197,7 +197,7 @@ def test_arms_change_in_every_segment(several, tmp_path):
     for bandit in by_hand.values():
         bandit.add("gray")
         bandit.retire("blue")
-    assert [is_at_rest(bandits._made[name]) for name in "abcd"] == [True, False, False, True]
+    assert [is_packed(bandits._made[name]) for name in "abcd"] == [True, False, False, True]
     assert bandits.arms == bandits["new"].arms == ("green", "red", "gray")
     bandits.save(tmp_path / "changed.json")
     again = bw.Bandits.load(tmp_path / "changed.json")
@@ -283,7 +283,7 @@ def test_bad_options_are_refused_at_once():
 FORK = """
 import os, bothworlds as bw
 from bothworlds.bandit import many
-many.AWAKE = 1
+many.UNPACKED = 1
 bandits = bw.Bandits(3, seed=7)
 made = bandits["made"]
 bandits["awake"]  # so that the other one rests
@@ -325,5 +325,5 @@ def test_ten_thousand_fit_into_memory():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
     gc.collect()
-    bytes_of_awake = 1000 * 16_000
-    assert int(done.stdout) < bytes_of_awake + 2000 * 6000
+    bytes_of_unpacked = 1000 * 16_000
+    assert int(done.stdout) < bytes_of_unpacked + 2000 * 6000

@@ -43,8 +43,8 @@ def test_replace_and_copy():
         table.add(number, example(number))
     twin = table.copy()
     for number in (4, 999):  # an old one and a recent one
-        table.replace(number, example(number)._replace(kept=0.75))
-        assert OpenPull._make(table.get(number)).kept == 0.75
+        table.replace(number, example(number)._replace(feedback=0.75))
+        assert OpenPull._make(table.get(number)).feedback == 0.75
         assert twin.get(number) == example(number)
     for number in (3, 1000):
         table.close(number)

@@ -284,7 +284,7 @@ def test_threads_share_it():
 def test_segments(tmp_path):
     bandits = bw.Bandits(ITEMS, choose=3, horizon=1000, seed=7)
     pull = bandits["nl"].pull()
-    bandits["nl"]._rest()
+    bandits["nl"]._pack()
     bandits["nl"].update(pull, rewards=[1.0, 0.0, 0.0])
     bandits.save(tmp_path / "segments")
     loaded = bw.Bandits.load(tmp_path / "segments")

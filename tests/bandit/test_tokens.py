@@ -79,21 +79,21 @@ def test_twins_draw_the_same_arms_and_give_no_id_twice():
     for each, mine in zip(everyone, pulls, strict=True):
         assert [pull.id for pull in each.outstanding] == [pull.id for pull in early + mine]
         for pull in early:
-            each.update(pull, loss=0.5)  # from an earlier life, and still good
+            each.update(pull, loss=0.5)  # from an earlier instance, and still good
         before = each.to_dict()
         with pytest.raises(UnknownPullError, match="made by a copy, or by one that was loaded"):
             (everyone[1] if each is bandit else bandit).update(mine[0], loss=0.5)
         assert each.to_dict() == before
 
 
-def test_lives_do_not_pile_up():
+def test_instances_do_not_pile_up():
     bandit = bw.Bandit(2, seed=1)
     kept = bandit.pull()
     for _ in range(50):
         bandit = bw.Bandit.from_dict(bandit.to_dict())
         bandit.update(bandit.pull(), loss=1.0)
     assert len(bandit.to_dict()["outstanding"]) == 1
-    assert len(bandit._lives) == 2
+    assert len(bandit._instances) == 2
     bandit.update(kept, loss=1.0)
 
 

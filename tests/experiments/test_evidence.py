@@ -12,7 +12,7 @@ import pytest
 from bothworlds.errors import SpecError, StoreError
 from bothworlds.experiments.spec import parse
 from bothworlds.experiments.store import chunk
-from bothworlds.inference.looks import Look
+from bothworlds.inference.checkpoints import CheckpointEvidence
 from bothworlds.report.evidence import evidence_section
 from bothworlds.report.page import page
 from bothworlds.report.study import Study
@@ -38,7 +38,7 @@ def test_the_cut_does_not_matter(folder, tmp_path, monkeypatch):
 
 def test_columns_are_those_of_a_look(folder):
     for path in (folder / "chunks").glob("*.parquet"):
-        assert chunk.read_rows(path).column_names == [*chunk.SCHEMA.names, *Look._fields]
+        assert chunk.read_rows(path).column_names == [*chunk.SCHEMA.names, *CheckpointEvidence._fields]
     assert manifest(folder)["record"] == ["regret", "probabilities", "evidence"]
 
 

@@ -78,7 +78,7 @@ def test_slope_and_curvature_are_derivatives():
 
 def test_a_thousand_million_counts():
     for ones, zeros in ((3 * 10**8, 7 * 10**8), (10**9 - 5, 5), (0, 10**9)):
-        interval = bw.inference.ConfidenceSequence.of_counts(ones, zeros).interval()
+        interval = bw.inference.ConfidenceSequence.of_counts(ones=ones, zeros=zeros).interval()
         n = ones + zeros
         low = oracle.lower(oracle.sums_of_counts(ones), n, 0.025)
         high = 1 - oracle.lower(oracle.sums_of_counts(zeros), n, 0.025)

@@ -134,7 +134,7 @@ def test_other_ranges_and_losses():
         20.0 * unit.compare("blue", "red").difference.high
     )
     assert wide.regret.high == pytest.approx(20.0 * unit.regret.high)
-    lost = Evidence(STILL, LABELS, word="loss")
+    lost = Evidence(STILL, LABELS, feedback_kind="loss")
     assert lost["blue"].high == pytest.approx(1.0 - unit["blue"].low)
     assert lost.compare("blue", "red").difference.low == pytest.approx(
         -unit.compare("blue", "red").difference.high
@@ -211,7 +211,7 @@ def test_refusals():
         ({"error": 0.0}, OutOfRangeError),
         ({"world": "adversarial"}, InvalidArgumentError),
         ({"low": 1.0}, OutOfRangeError),
-        ({"word": "cost"}, InvalidArgumentError),
+        ({"feedback_kind": "cost"}, InvalidArgumentError),
     ):
         with pytest.raises(error, match=next(iter(wrong))):
             Evidence(STILL, LABELS, **wrong)

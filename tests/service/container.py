@@ -22,11 +22,11 @@ RUN = ["--read-only-tmpfs=false"] if "podman" in ENGINE else []  # or podman giv
 RUN += ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "-p", "127.0.0.1::8787", "-v", f"{NAME}:/data"]
 WARM = """
 import bothworlds as bw
-from bothworlds.service import watch
+from bothworlds.service import monitor
 bandit = bw.open("/tmp/warm.db", "warm", arms=["a", "b"])
 bandit.update(bandit.pull(), reward=1.0)
 bandit.close()
-watch.compile_kernels()
+monitor.compile_kernels()
 """
 
 

@@ -171,15 +171,15 @@ def test_old_exports_go_when_new_ones_come(fast_folder):
     made = []
     for _ in range(6):
         time.sleep(0.002)  # ids tell the order of what is a millisecond apart
-        made.append(exports.begin("p", "e", kept=3))
+        made.append(exports.begin("p", "e", keep=3))
         exports._write("p", made[-1], experiment="e", state="done", rows=0, files=[])
     found = [exports.find("p", identity)["state"] for identity in made[-3:]]
     assert found == ["done"] * 3
     for identity in made[:-3]:
         with pytest.raises(problems.UnknownExportError):
             exports.find("p", identity)
-    under_way = exports.begin("q", "e", kept=1)
-    exports.begin("q", "e", kept=1)
+    under_way = exports.begin("q", "e", keep=1)
+    exports.begin("q", "e", keep=1)
     assert exports.find("q", under_way)["state"] == "running"  # nobody's work is taken away
 
 

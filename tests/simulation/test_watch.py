@@ -11,7 +11,7 @@ import bothworlds as bw
 from bothworlds import rng
 from bothworlds.environments.base import add_to_totals, open_world, prepare
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.inference.looks import Look, Truth, look
+from bothworlds.inference.checkpoints import CheckpointEvidence, Truth, evidence_at_checkpoint
 from bothworlds.inference.statements import Evidence
 from bothworlds.simulation.job import POLICY_STREAM
 from bothworlds.simulation.series import play_series
@@ -45,7 +45,7 @@ def test_the_bandit_of_the_same_rounds_says_the_same(policy, kind, delay, monkey
     how = {"horizon": ROUNDS, "seed": 4, "replications": range(3, 5)}
     looks = play_series(policy, world, marks=MARKS, evidence=True, **how).looks
     run = bw.simulate(policy, world, trace=True, **how)
-    assert looks.shape == (2, MARKS.size, len(Look._fields))
+    assert looks.shape == (2, MARKS.size, len(CheckpointEvidence._fields))
     for replication, trace, seen in zip(how["replications"], run.traces[0], looks, strict=True):
         bandit = bw.Bandit(3, policy, horizon=ROUNDS, evidence=kind)
         bandit._random = rng.stream(4, POLICY_STREAM, replication)
@@ -116,18 +116,20 @@ def kept_of(means, n=900):
 def test_what_a_look_knows_depends_on_the_truth():
     kept = kept_of([0.9, 0.3])
     right = Truth([0], np.array([0.9, 0.3]), still=True)
-    seen = look(kept, right)
+    seen = evidence_at_checkpoint(kept, right)
     assert (seen.standing, seen.wrong, seen.missed) == (1.0, 0.0, 0.0)
     assert (seen.any_standing, seen.any_wrong, seen.any_missed) == (1.0, 0.0, 0.0)
     assert seen.width == Evidence(kept, (0, 1), joint=True)[int(kept.sums.pulls.argmax())].width
-    mistaken = look(kept, Truth([1], np.array([0.9, 0.5]), still=True))
+    mistaken = evidence_at_checkpoint(kept, Truth([1], np.array([0.9, 0.5]), still=True))
     assert (mistaken.wrong, mistaken.missed, mistaken.any_wrong, mistaken.any_missed) == (1.0,) * 4
-    moving = look(kept, right._replace(still=False))  # nothing is promised of a mean that moves
+    moving = evidence_at_checkpoint(
+        kept, right._replace(still=False)
+    )  # nothing is promised of a mean that moves
     assert np.isnan(moving.missed)
     assert moving.any_missed == 0.0
-    nobody = look(kept, Truth(None, None, still=False))
+    nobody = evidence_at_checkpoint(kept, Truth(None, None, still=False))
     assert np.isnan([nobody.wrong, nobody.missed, nobody.any_wrong, nobody.any_missed]).all()
-    certain = look(kept, right, error=1e-300)
+    certain = evidence_at_checkpoint(kept, right, error=1e-300)
     assert (certain.standing, certain.any_standing) == (2.0, 2.0)
     assert certain.width > seen.width
 

@@ -17,7 +17,7 @@ from bothworlds._words import counted
 from bothworlds.bandit.experts import Experts
 from bothworlds.bandit.feedback import Range
 from bothworlds.bandit.forks import survive_forks
-from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
+from bothworlds.bandit.pull import Label, Pull, bandit_prefix, instance_and_round, labels_of, new_instance_id
 from bothworlds.bandit.trust import METHODS, trust_of
 from bothworlds.errors import (
     ForeignPullError,
@@ -135,9 +135,9 @@ class Advised:
         self._ready()
 
     def _ready(self) -> None:
-        """What is not part of the state."""
+        """What is not part of the state: lock and id of this instance."""
         self._lock, self._forks = threading.RLock(), 0
-        self._life = new_life(self._id)
+        self._instance = new_instance_id(self._id)
         survive_forks(self)
 
     # --- the loop: pull, update -----------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Advised:
             arm = draw(p, self._random.random())
             self._rounds += 1
             label = self._arms[arm]
-            pull = Pull(self._rounds, label, label, float(p[arm]), self._life)
+            pull = Pull(self._rounds, label, label, float(p[arm]), self._instance)
             self._open[pull.id] = OpenAdvice(arm, pull.probability, tuple(advice[:, arm].tolist()))
         return pull
 
@@ -162,11 +162,11 @@ class Advised:
         if (reward is None) == (loss is None):
             got = "neither" if reward is None else "both"
             raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
-        word, value = ("reward", reward) if loss is None else ("loss", loss)
+        kind, value = ("reward", reward) if loss is None else ("loss", loss)
         with self._lock:
             name, drawn = self._find(pull)
-            estimates = np.array(drawn.advice) * (self._range.take(word, value) / drawn.probability)
-            state = statefile.copy_state(self._state)
+            estimates = np.array(drawn.advice) * (self._range.take(kind, value) / drawn.probability)
+            state = statefile.clone_state(self._state)
             if self._trust.learn(state, estimates) == FAILED:
                 raise SolverError(f"no solution was found for {pull!r}, which stays open: please report it")
             self._state = state
@@ -193,13 +193,13 @@ class Advised:
         return p
 
     def _find(self, pull: Pull | str) -> tuple[str, OpenAdvice]:
-        life, number = life_and_round(pull)
-        name = f"{life}-{number}"
+        instance, number = instance_and_round(pull)
+        name = f"{instance}-{number}"
         if name in self._open:
             return name, self._open[name]
-        if life.rpartition("-")[0] != family_of(self._id):
+        if instance.rpartition("-")[0] != bandit_prefix(self._id):
             raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
-        if life == self._life and 1 <= number <= self._rounds:
+        if instance == self._instance and 1 <= number <= self._rounds:
             raise RepeatedPullError(
                 f"{pull!r} has had its feedback, or was forgotten; each pull is updated once"
             )
@@ -282,7 +282,7 @@ class Advised:
             if not (q.min() >= 0.0 and abs(q.sum() - 1.0) < 1e-6):
                 raise StateError("the saved state holds no distribution: trust must sum to 1")
             bandit._open = dict(bandit._reopened(item) for item in data["outstanding"])
-            bandit._life = new_life(bandit._id)
+            bandit._instance = new_instance_id(bandit._id)
         except KeyError as error:
             raise StateError(f"the saved state lacks {error}; it is incomplete") from None
         except (InvalidArgumentError, PullError, TypeError) as error:
@@ -290,12 +290,12 @@ class Advised:
         return bandit
 
     def _reopened(self, item: dict[str, Any]) -> tuple[str, OpenAdvice]:
-        life, number = life_and_round(item["id"])
+        instance, number = instance_and_round(item["id"])
         (arm,) = _check.indices("outstanding", [item["arm"]], below=len(self._arms)).tolist()
         probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
         size = len(self._experts)
         advice = _check.vector("advice", item["advice"], size=size, at_least=0.0, at_most=1.0)
-        return f"{life}-{number}", OpenAdvice(arm, probability, tuple(advice.tolist()))
+        return f"{instance}-{number}", OpenAdvice(arm, probability, tuple(advice.tolist()))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write :meth:`to_dict` to a JSON file, whole or not at all."""
@@ -311,10 +311,11 @@ class Advised:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            kept = {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_forks")}
-            return kept | {
+            private = ("_lock", "_forks")
+            attributes = {name: value for name, value in self.__dict__.items() if name not in private}
+            return attributes | {
                 "_open": dict(self._open),
-                "_state": statefile.copy_state(self._state),
+                "_state": statefile.clone_state(self._state),
                 "_random": rng.from_dict(rng.to_dict(self._random)),
             }
 
@@ -322,7 +323,7 @@ class Advised:
         self.__dict__.update(state)
         self._ready()
 
-    def _live_on_in_child(self, fork: int) -> None:
+    def _continue_in_child(self, fork: int) -> None:
         """In the child of a fork: ids and draws that neither the parent has nor its other children."""
         self._random = rng.branch(self._random, fork)
-        self._life = new_life(self._id)
+        self._instance = new_instance_id(self._id)

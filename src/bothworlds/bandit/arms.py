@@ -15,11 +15,11 @@ from bothworlds.bandit.shares import Shares
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, pull_among, read_among, require_sleeping, update_among
 from bothworlds.problem import PLAIN, Problem
-from bothworlds.statefile import copy_state
+from bothworlds.statefile import clone_state
 
 
-class Restricted:
-    """Draws among some arms: the kernels, which are attributes, and the room they need."""
+class RestrictedKernels:
+    """Draws among some arms: the kernels, which are attributes, and the buffers they need."""
 
     act: Callable[..., tuple[int, float, float]]
     learn: Callable[..., int]
@@ -27,7 +27,7 @@ class Restricted:
 
     def __init__(self, n_arms: int, params: Any, state: Any, uniforms: FloatArray) -> None:
         self.p = p = np.empty(n_arms)
-        self.before = copy_state(state)
+        self.before = clone_state(state)
         self.kernels: Kernels = {
             "act": (pull_among, (params, state, uniforms, 0, p, p)),
             "learn": (update_among, (params, state, self.before, 0, 0.0, 1.0, 0.0, p)),
@@ -80,13 +80,13 @@ class Roster:
         return tuple(self._arms[number] for number in sorted(numbers))
 
     def disable(self, arm: Label) -> None:
-        """Let an arm sleep."""
+        """Let an arm not be drawn until it is enabled."""
         number = self._number("arm", arm)
         self._require_another(self.disabled | self.retired | {number}, arm)
         self._set(self.disabled | {number}, self.retired)
 
     def enable(self, arm: Label) -> None:
-        """Wake it."""
+        """Let a disabled arm be drawn again."""
         self._set(self.disabled - {self._number("arm", arm)}, self.retired)
 
     def retire(self, arm: Label) -> int:

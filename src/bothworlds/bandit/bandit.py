@@ -7,11 +7,11 @@ from os import PathLike
 from typing import Any, Literal
 
 from bothworlds import _changeover, rng, statefile
-from bothworlds.bandit import resting, saving, several
+from bothworlds.bandit import packing, saving, several
 from bothworlds.bandit.feedback import Range
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.learning import learn_log
-from bothworlds.bandit.playing import KERNELS, ROOM
+from bothworlds.bandit.playing import BUFFERS, KERNELS
 from bothworlds.bandit.queries import Queries
 from bothworlds.bandit.recording import Kind
 from bothworlds.errors import StateError
@@ -176,16 +176,16 @@ class Bandit(Queries):
 
     def _snapshot(self) -> dict[str, Any]:
         """All but the random stream; copies, so that what is taken while a thread plays is one moment."""
-        private = {"_lock", "_forks", "_log", "_life", *ROOM, *KERNELS}
-        kept = {name: value for name, value in self.__dict__.items() if name not in private}
-        return kept | {
+        private = {"_lock", "_forks", "_log", "_instance", *BUFFERS, *KERNELS}
+        attributes = {name: value for name, value in self.__dict__.items() if name not in private}
+        return attributes | {
             "_open": self._open.copy(),
             "_draws": dict(self._draws),
             "_roster": self._roster.with_arms(self._arms),
             "_awake_at": dict(self._awake_at),
-            "_lives": list(self._lives),
+            "_instances": list(self._instances),
             "_range": self._range if isinstance(self._range, Range) else self._range.copy(),
-            "_state": statefile.copy_state(self._state),
+            "_state": statefile.clone_state(self._state),
             "_pulls": list(self._pulls),
             "_seen": list(self._seen),
             "_sums": list(self._sums),
@@ -200,45 +200,45 @@ class Bandit(Queries):
     def _twin(self, seed: int | None) -> Bandit:
         """Another bandit with all that this one knows, and randomness and a name of its own."""
         twin = self._copy()
-        twin._be_born(seed)
-        twin._begin_life()
+        twin._set_identity(seed)
+        twin._begin_instance()
         return twin
 
     def _copy(self) -> Bandit:
-        """Another bandit with all that this one knows, that shares its random stream and its life."""
+        """Another bandit with all that this one knows, that shares its random stream and its instance id."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self._snapshot())
-        twin._lock, twin._forks, twin._log, twin._life = threading.RLock(), 0, None, self._life
-        twin._make_room()
+        twin._lock, twin._forks, twin._log, twin._instance = threading.RLock(), 0, None, self._instance
+        twin._make_buffers()
         _changeover.follow(twin, self, KERNELS)
         survive_forks(twin)
         return twin
 
-    # --- at rest ------------------------------------------------------------------------------------
+    # --- packed -------------------------------------------------------------------------------------
 
-    def _rest(self) -> None:
-        """Take little memory until somebody touches this bandit."""
+    def _pack(self) -> None:
+        """Take little memory until an attribute of this bandit is asked for."""
         with self._lock:
-            if "_resting" not in self.__dict__:
-                kept = {name: value for name, value in self.__dict__.items() if name not in ROOM}
-                awake = {name: kept.pop(name) for name in ("_lock", "_forks", "_log", *KERNELS)}
-                self.__dict__ = awake | {"_resting": resting.lay_down(kept), "_forked": []}
+            if "_packed" not in self.__dict__:
+                attributes = {name: value for name, value in self.__dict__.items() if name not in BUFFERS}
+                stay = {name: attributes.pop(name) for name in ("_lock", "_forks", "_log", *KERNELS)}
+                self.__dict__ = stay | {"_packed": packing.pack(attributes), "_forked": []}
 
-    def _live_on_in_child(self, fork: int) -> None:
-        if "_resting" in self.__dict__:
-            self._forked.append(fork)  # when it wakes
+    def _continue_in_child(self, fork: int) -> None:
+        if "_packed" in self.__dict__:
+            self._forked.append(fork)  # for when it is unpacked
         else:
-            super()._live_on_in_child(fork)
+            super()._continue_in_child(fork)
 
     def __getattr__(self, name: str) -> Any:
-        """An attribute that is missing: of a bandit at rest, which wakes."""
-        if "_resting" not in self.__dict__:
+        """An attribute that is missing: of a packed bandit, which is unpacked now."""
+        if "_packed" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with self._lock:
-            if "_resting" in self.__dict__:  # no other thread was faster
-                self.__dict__.update(resting.wake(self._resting))
-                self._make_room()
-                del self._resting
+            if "_packed" in self.__dict__:  # no other thread was faster
+                self.__dict__.update(packing.unpack(self._packed))
+                self._make_buffers()
+                del self._packed
                 for number in self.__dict__.pop("_forked"):
-                    self._live_on_in_child(number)
+                    self._continue_in_child(number)
         return getattr(self, name)

@@ -13,7 +13,7 @@ from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.bandit.feedback import Range
 from bothworlds.bandit.learned_range import LearnedRange
-from bothworlds.bandit.open_pulls import COLUMNS, KEPT, OpenPull
+from bothworlds.bandit.open_pulls import COLUMNS, FEEDBACK, OpenPull
 from bothworlds.bandit.pull import Label, Pull, label_of
 from bothworlds.policies.base import pull_many, update_many
 
@@ -94,7 +94,7 @@ class Pulls(Sequence[Pull]):
         return f"Pulls({len(self)} from round {self.rounds[0]} to {self.rounds[-1]})"
 
 
-class Batch:
+class BatchKernels:
     """Draws and rounds by the array: the kernels, which are attributes, and the labels."""
 
     act: Callable[..., None]
@@ -127,7 +127,7 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     if one_by_one or bandit._roster.awake is not None or among is not None:
         made = [bandit.pull(among=among) for _ in range(n)]
         arms, observe = (kernels.column([pull[i] for pull in made]) for i in (1, 2))
-        return Pulls(rounds, arms, observe, np.array([pull.probability for pull in made]), bandit._life)
+        return Pulls(rounds, arms, observe, np.array([pull.probability for pull in made]), bandit._instance)
     uniforms = bandit._random.random((n, bandit._policy.draws))
     numbers, shown = np.empty((2, n), np.int64)
     p, weights, memos = np.empty((3, n))
@@ -143,7 +143,7 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     unknown = np.isnan(p)  # dear to compute, and not needed to learn
     if unknown.any():
         p[unknown] = weights[unknown] = np.array(bandit._policy_distribution())[numbers[unknown]]
-    row = p, weights, memos, math.nan, 0.0, numbers, shown, bandit._restarts, len(bandit._lives) - 1
+    row = p, weights, memos, math.nan, 0.0, numbers, shown, bandit._restarts, len(bandit._instances) - 1
     rows = np.empty(n, COLUMNS)
     for name, column in zip(OpenPull._fields, row, strict=True):
         rows[name] = column
@@ -151,33 +151,33 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     bandit._rounds += n
     for number, count in enumerate(np.bincount(numbers).tolist()):
         bandit._pulls[number] += count
-    return Pulls(rounds, kernels.labels[numbers], kernels.labels[shown], p, bandit._life)
+    return Pulls(rounds, kernels.labels[numbers], kernels.labels[shown], p, bandit._instance)
 
 
-def learn(bandit: Playing, pulls: Sequence[Pull | str], word: str, kept: FloatArray) -> None:
-    """The feedback of pulls, in their order; all of it or, if one pull is refused, none."""
+def learn(bandit: Playing, pulls: Sequence[Pull | str], kind: str, feedback: FloatArray) -> None:
+    """Learn the feedback of pulls, in their order; all of it or, if one pull is refused, none."""
     one_by_one = bandit._wait or bandit._shares or bandit._awake_at or bandit._log
     plain = isinstance(bandit._range, Range) and not one_by_one
     if plain and isinstance(pulls, Pulls):
-        _learn_columns(bandit, pulls, kept)
+        _learn_columns(bandit, pulls, feedback)
         return
     found = [bandit._find(pull) for pull in pulls]
     for number, row in found:
-        if row is not None and not math.isnan(row[KEPT]):
+        if row is not None and not math.isnan(row[FEEDBACK]):
             raise bandit._repeated(bandit._pull(number, row))
     _require_distinct(bandit, pulls, np.array([number for number, _ in found]))
     if isinstance(bandit._range, LearnedRange):
-        bandit._range.word = word
-    for (number, row), one in zip(found, kept.tolist(), strict=True):
-        bandit._hear(number, row, one)
+        bandit._range.feedback_kind = kind
+    for (number, row), one in zip(found, feedback.tolist(), strict=True):
+        bandit._take_feedback(number, row, one)
 
 
-def _learn_columns(bandit: Playing, pulls: Pulls, units: FloatArray) -> None:
+def _learn_columns(bandit: Playing, pulls: Pulls, losses: FloatArray) -> None:
     opened = bandit._open
     places = opened.places(pulls.rounds)
     rows = opened.rows(places[places >= 0])
-    life = bandit._lives.index(pulls.bandit) if pulls.bandit in bandit._lives else -1
-    if len(rows) < len(pulls) or (rows["life"] != life).any():
+    instance = bandit._instances.index(pulls.bandit) if pulls.bandit in bandit._instances else -1
+    if len(rows) < len(pulls) or (rows["instance"] != instance).any():
         for pull in pulls:
             bandit._find(pull)  # raises
     _require_distinct(bandit, pulls, pulls.rounds)
@@ -187,16 +187,16 @@ def _learn_columns(bandit: Playing, pulls: Pulls, units: FloatArray) -> None:
         rows["weight"][known],
         rows["memo"][known],
     )
-    learned = bandit._batch().learn(bandit._params, bandit._state, observe, units[known], weights, memos)
+    learned = bandit._batch().learn(bandit._params, bandit._state, observe, losses[known], weights, memos)
     done = len(rows) if learned == len(known) else int(known[learned])
     seen, sums = np.array(bandit._seen), np.array(bandit._sums)
     np.add.at(seen, rows["observe"][:done], 1)
-    np.add.at(sums, rows["observe"][:done], units[:done])  # one after the other, as single updates do
+    np.add.at(sums, rows["observe"][:done], losses[:done])  # one after the other, as single updates do
     bandit._seen, bandit._sums = seen.tolist(), sums.tolist()
     if bandit._record is not None:
         counted = pulls.rounds[:done] > bandit._record.since
-        columns = rows["observe"][:done][counted].astype(np.int64), units[:done][counted]
-        bandit._record.hear_many(*columns, rows["probability"][:done][counted].copy())
+        columns = rows["observe"][:done][counted].astype(np.int64), losses[:done][counted]
+        bandit._record.note_answers(*columns, rows["probability"][:done][counted].copy())
     opened.close_many(places[:done])
     if done < len(rows):
         raise bandit._no_solution(pulls[done])

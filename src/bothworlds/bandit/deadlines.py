@@ -37,7 +37,7 @@ class Wait(NamedTuple):
 
     @property
     def value(self) -> int | timedelta:
-        """As it was given."""
+        """The option ``wait`` of a bandit, as it was given."""
         return self.rounds if self.rounds is not None else timedelta(seconds=self.seconds or 0.0)
 
     def now(self) -> float:

@@ -71,9 +71,9 @@ class DecisionLog:
         return self._sink.closed
 
     def decide(
-        self, pull_id: str, number: int, arm: Label, probability: float, others: Mapping[Label, float]
+        self, pull_id: str, *, number: int, arm: Label, probability: float, others: Mapping[Label, float]
     ) -> None:
-        """A decision was made, at round ``number``; ``others``: the probabilities of all arms, if asked."""
+        """Note a decision, made at round ``number``; ``others``: the probabilities of all arms, if asked."""
         row = {
             "id": pull_id,
             "round": number,
@@ -89,8 +89,8 @@ class DecisionLog:
         while len(self._held) > HELD:
             self._write(next(iter(self._held)))
 
-    def settle(self, number: int, reward: float) -> None:
-        """The outcome of a decision is known; NaN: there is none."""
+    def settle(self, number: int, *, reward: float) -> None:
+        """Note the reward of the decision at round ``number``; NaN: there is none."""
         if number not in self._open:
             return  # made before this log, or written already
         self._open.discard(number)

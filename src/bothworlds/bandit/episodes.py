@@ -72,8 +72,8 @@ MIXING = 1  # γ_t
 N_SCALARS = 2
 
 
-class Room(NamedTuple):
-    """Room for calculations."""
+class Workspace(NamedTuple):
+    """What the kernels compute in."""
 
     bonus: FloatArray
     excess: FloatArray
@@ -103,7 +103,7 @@ def expected(
 
 
 @kernel
-def add_bonuses(params: MDPParameters, state: MDPState, room: Room) -> None:
+def add_bonuses(params: MDPParameters, state: MDPState, workspace: Workspace) -> None:
     """B and C of all states and actions, from the last layer to the first, into ``bonus`` and ``excess``."""
     n, depth = params.n_actions, params.first.size - 1
     gamma = state.scalars[MIXING]
@@ -115,24 +115,24 @@ def add_bonuses(params: MDPParameters, state: MDPState, room: Room) -> None:
             for a in range(n):
                 excess = 0.0
                 if layer < depth - 1:
-                    excess = expected(params, state, room.excess, following, s, a)
+                    excess = expected(params, state, workspace.excess, following, s, a)
                     for j in range(params.first[layer + 2] - following):
                         c = depth * gamma / state.seen[following + j]
                         excess += params.transitions[s, a, j] * c
                 chance = state.p[s * n + a]
-                room.excess[s * n + a] = excess
+                workspace.excess[s * n + a] = excess
                 spread += math.sqrt(chance) * (1.0 - chance)
                 square += chance * excess * excess
             if 1.0 / (state.rates[s] * state.seen[s]) > 1.0 / (8.0 * depth):
                 spread += math.sqrt(n)
             bonus = 4.0 * (state.rates[s] - state.before[s]) * spread + 8.0 * square / state.rates[s]
             for a in range(n):
-                ahead = expected(params, state, room.bonus, following, s, a)
-                room.bonus[s * n + a] = bonus + (1.0 + 1.0 / depth) * ahead
+                ahead = expected(params, state, workspace.bonus, following, s, a)
+                workspace.bonus[s * n + a] = bonus + (1.0 + 1.0 / depth) * ahead
 
 
 @kernel
-def look_ahead(params: MDPParameters, state: MDPState, room: Room) -> int:
+def look_ahead(params: MDPParameters, state: MDPState, workspace: Workspace) -> int:
     """π of the episode to come, layer by layer: how often a state is visited decides its rate."""
     n, depth = params.n_actions, params.first.size - 1
     gamma = min(1.0, params.mixing / state.scalars[EPISODE])
@@ -146,7 +146,7 @@ def look_ahead(params: MDPParameters, state: MDPState, room: Room) -> int:
             state.before[s] = state.rates[s]
             if state.seen[s] > 0.0:  # a state that cannot be reached is left as it is
                 state.sums[s] += 1.0 / state.seen[s]
-                if act_at(params, state, room, s) == FAILED:
+                if act_at(params, state, workspace, s) == FAILED:
                     return FAILED
             if layer == depth - 1:
                 continue
@@ -158,7 +158,7 @@ def look_ahead(params: MDPParameters, state: MDPState, room: Room) -> int:
 
 
 @kernel
-def act_at(params: MDPParameters, state: MDPState, room: Room, s: int) -> int:
+def act_at(params: MDPParameters, state: MDPState, workspace: Workspace, s: int) -> int:
     """The rate and π(· | s) = argmin <π, losses> − (2/η)·Σ_a √π(a); return the status of the solver."""
     n = params.n_actions
     state.rates[s] = params.first_rate + params.factor * math.sqrt(state.sums[s])
@@ -169,16 +169,16 @@ def act_at(params: MDPParameters, state: MDPState, room: Room, s: int) -> int:
         smallest = min(smallest, losses[a])
     for a in range(n):
         losses[a] -= smallest
-        room.rates[a] = state.rates[s]
+        workspace.rates[a] = state.rates[s]
     carried[MULTIPLIER] -= smallest
-    return general(params.regularizer, losses, room.rates, 0.0, carried, state.p[s * n : (s + 1) * n])
+    return general(params.regularizer, losses, workspace.rates, 0.0, carried, state.p[s * n : (s + 1) * n])
 
 
 @entry
 def learn_episode(
     params: MDPParameters,
     state: MDPState,
-    room: Room,
+    workspace: Workspace,
     states: IntArray,
     actions: IntArray,
     losses: FloatArray,
@@ -187,15 +187,15 @@ def learn_episode(
     """Learn one path and its losses; return the status of the solver."""
     n = params.n_actions
     if params.bonuses:
-        add_bonuses(params, state, room)
+        add_bonuses(params, state, workspace)
         for k in range(state.losses.size):
-            state.losses[k] -= room.bonus[k] + room.excess[k]
+            state.losses[k] -= workspace.bonus[k] + workspace.excess[k]
     ahead = 0.0
     for layer in range(states.size - 1, -1, -1):
         ahead += losses[layer]
         state.losses[states[layer] * n + actions[layer]] += ahead / weights[layer]
     state.scalars[EPISODE] += 1.0
-    return look_ahead(params, state, room)
+    return look_ahead(params, state, workspace)
 
 
 # --- in Python ----------------------------------------------------------------------------------------------
@@ -324,16 +324,16 @@ class PolicyOptimization:
             np.array([1.0, 0.0]),
         )
         with np.errstate(all="ignore"):
-            look_ahead(self._params, state, self._room())
+            look_ahead(self._params, state, self._workspace())
         return state
 
-    def _room(self) -> Room:
+    def _workspace(self) -> Workspace:
         size = self._params.first[-1] * self._n_actions
-        return Room(np.zeros(size), np.zeros(size), np.zeros(self._n_actions))
+        return Workspace(np.zeros(size), np.zeros(size), np.zeros(self._n_actions))
 
     # --- the loop: act or play, update ----------------------------------------------------------------
 
-    def act(self, layer: int, state: int) -> Step:
+    def act(self, layer: int, *, state: int) -> Step:
         """Draw an action in a state of a layer."""
         layer = _below("layer", layer, len(self._sizes))
         number = self._number(layer, state)
@@ -347,7 +347,7 @@ class PolicyOptimization:
         state = draw(self._start, self._random.random())
         path = []
         for layer in range(len(self._sizes)):
-            step = self.act(layer, state)
+            step = self.act(layer, state=state)
             path.append(step)
             if layer < len(self._transitions):
                 chances = np.ascontiguousarray(self._transitions[layer][state, step.action])
@@ -361,14 +361,14 @@ class PolicyOptimization:
         if (rewards is None) == (losses is None):
             got = "neither" if rewards is None else "both"
             raise InvalidArgumentError("losses", losses, "given, or rewards, and not both", got=got)
-        word, values = ("loss", losses) if rewards is None else ("reward", rewards)
+        kind, values = ("loss", losses) if rewards is None else ("reward", rewards)
         numbers = self._check_path(path)
-        given = _check.vector("losses" if word == "loss" else "rewards", values, size=len(numbers))
-        taken = np.array([self._range.take(word, value) for value in given.tolist()])
+        given = _check.vector("losses" if kind == "loss" else "rewards", values, size=len(numbers))
+        taken = np.array([self._range.take(kind, value) for value in given.tolist()])
         actions = np.array([step.action for step in path], dtype=np.int64)
         weights = np.array([step.probability for step in path])
-        state = statefile.copy_state(self._state)
-        if self._learn(self._params, state, self._room(), numbers, actions, taken, weights) == FAILED:
+        state = statefile.clone_state(self._state)
+        if self._learn(self._params, state, self._workspace(), numbers, actions, taken, weights) == FAILED:
             raise SolverError(
                 f"no solution was found after {path!r}, which was not learned: please report it"
             )

@@ -96,7 +96,7 @@ class Experts:
 
 
 def require_expert(argument: str, expert: Any) -> None:
-    """Refuse what cannot be asked."""
+    """Refuse an expert that is no function, model, mapping or bandit."""
     can_be_asked = isinstance(expert, (Bandit, Mapping)) or hasattr(expert, "predict") or callable(expert)
     if isinstance(expert, type) or not (can_be_asked or hasattr(expert, "predict_proba")):
         fix = f"write {expert.__name__}(...)" if isinstance(expert, type) else ""

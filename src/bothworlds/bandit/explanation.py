@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bothworlds._words import counted
-from bothworlds.bandit.open_pulls import KEPT
+from bothworlds.bandit.open_pulls import FEEDBACK
 from bothworlds.bandit.pull import Label, Pull
 from bothworlds.errors import InvalidArgumentError
 
@@ -33,7 +33,8 @@ class Explanation:
     noted: int | None
     distribution: dict[Label, float]
     seen: dict[Label, tuple[int, float | None]]
-    word: str
+    feedback_kind: str
+    """``"reward"`` or ``"loss"``: what the means are of."""
     outcome: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,7 +47,7 @@ class Explanation:
             "noted": self.noted,
             "distribution": [{"arm": arm, "probability": p} for arm, p in self.distribution.items()],
             "seen": [{"arm": arm, "answers": n, "mean": mean} for arm, (n, mean) in self.seen.items()],
-            "word": self.word,
+            "word": self.feedback_kind,
             "outcome": self.outcome,
         }
 
@@ -75,7 +76,9 @@ class Explanation:
             for arm, (n, mean) in sorted(self.seen.items(), key=lambda item: -item[1][0])[:SHOWN]
             if mean is not None
         ]
-        lines.append(f"Mean {self.word} as of now: {', '.join(known)}." if known else "Nothing was seen yet.")
+        lines.append(
+            f"Mean {self.feedback_kind} as of now: {', '.join(known)}." if known else "Nothing was seen yet."
+        )
         lines.append(self.outcome)
         return "\n".join(lines)
 
@@ -86,7 +89,9 @@ def explain(bandit: Queries, pull: Pull | str) -> Explanation:
     if row is not None:
         made = bandit._pull(number, row)
         outcome = (
-            "Its feedback has not come." if math.isnan(row[KEPT]) else "Its feedback waits for its deadline."
+            "Its feedback has not come."
+            if math.isnan(row[FEEDBACK])
+            else "Its feedback waits for its deadline."
         )
     elif isinstance(pull, Pull):
         made, outcome = pull, "It is closed: its feedback was learned, or came too late, or it was forgotten."
@@ -101,7 +106,7 @@ def explain(bandit: Queries, pull: Pull | str) -> Explanation:
     for i, arm in enumerate(bandit._arms):
         if i not in bandit._roster.retired:
             n = bandit._seen[i]
-            mean = bandit._range.value_of(bandit._word, bandit._sums[i] / n) if n else None
+            mean = bandit._range.value_of(bandit._feedback_kind, bandit._sums[i] / n) if n else None
             seen[arm] = (n, mean)
     return Explanation(
         pull=made,
@@ -113,6 +118,6 @@ def explain(bandit: Queries, pull: Pull | str) -> Explanation:
         noted=None if noted is None else noted[0],
         distribution={} if noted is None else noted[1],
         seen=seen,
-        word=bandit._word,
+        feedback_kind=bandit._feedback_kind,
         outcome=outcome,
     )

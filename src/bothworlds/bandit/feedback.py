@@ -1,4 +1,8 @@
-"""Rewards and losses as people have them, and the losses in [0, 1] that policies learn from."""
+"""Rewards and losses as people report them, and as policies learn from them.
+
+What :meth:`Range.take` makes of a reported number is called feedback: a loss in [0, 1]. Where the range is
+learned it is the number itself, which becomes a loss only when it is learned.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 if TYPE_CHECKING:
     from bothworlds.bandit.learned_range import LearnedRange
 
-WORDS = {"reward": "rewards", "loss": "losses"}  # one, and many
+PLURALS = {"reward": "rewards", "loss": "losses"}  # the kinds of feedback, as arguments for one and for many
 ROUNDING = 1e-6  # how far beyond the range, in units of its width, a number is still taken for its end
 
 
@@ -36,26 +40,26 @@ class Range(NamedTuple):
         _check.one_of("clip", clip, (False, True))
         return cls(low, high, bool(clip))
 
-    def take(self, word: str, value: Any, name: str = "") -> float:
-        """A reward or a loss (``word`` says which) as it is kept: as a loss in [0, 1]."""
+    def take(self, kind: str, value: Any, name: str = "") -> float:
+        """A reward or a loss (``kind`` says which) as feedback: a loss in [0, 1]."""
         low, high = self.low, self.high
         if type(value) is not float or not low <= value <= high:  # what is common, without ceremony
-            value = self._inside(name or word, value)
-        loss: float = (high - value) / (high - low) if word == "reward" else (value - low) / (high - low)
+            value = self._inside(name or kind, value)
+        loss: float = (high - value) / (high - low) if kind == "reward" else (value - low) / (high - low)
         return loss
 
-    def take_many(self, word: str, values: Any, size: int) -> FloatArray:
-        """So many rewards or losses as they are kept."""
-        array = _check.vector(WORDS[word], values, size=size, fix="give one for each pull")
+    def take_many(self, kind: str, values: Any, size: int) -> FloatArray:
+        """So many rewards or losses as feedback."""
+        array = _check.vector(PLURALS[kind], values, size=size, fix="give one for each pull")
         for i in np.flatnonzero(~((self.low <= array) & (array <= self.high))):
-            array[i] = self._inside(f"{WORDS[word]}[{i}]", float(array[i]))
+            array[i] = self._inside(f"{PLURALS[kind]}[{i}]", float(array[i]))
         span = self.high - self.low
-        return (self.high - array) / span if word == "reward" else (array - self.low) / span
+        return (self.high - array) / span if kind == "reward" else (array - self.low) / span
 
-    def value_of(self, word: str, kept: float) -> float:
-        """What was taken, in the user's word and range."""
+    def value_of(self, kind: str, feedback: float) -> float:
+        """Undo :meth:`take`: the reward or loss in the user's range."""
         span = self.high - self.low
-        return self.high - span * kept if word == "reward" else self.low + span * kept
+        return self.high - span * feedback if kind == "reward" else self.low + span * feedback
 
     def _inside(self, name: str, value: Any) -> float:
         value = number_of(value)
@@ -75,27 +79,28 @@ class Range(NamedTuple):
 
 
 def number_of(value: Any) -> Any:
-    """Booleans count."""
+    """``True`` and ``False`` as 1.0 and 0.0; anything else as it is, for a check that follows."""
     return float(value) if isinstance(value, (bool, np.bool_)) else value
 
 
 class Missing(NamedTuple):
-    """What is learned instead of an answer that never came, in the user's word and as it is kept."""
+    """What is learned where no answer came in time: a reward or a loss, as it was given and as feedback."""
 
-    word: str
+    feedback_kind: str
+    """``"reward"`` or ``"loss"``."""
     value: float
-    kept: float
+    feedback: float
 
     @classmethod
     def of(cls, missing: Any, scale: Range | LearnedRange) -> Missing | None:
         """From ``missing=0.0``, a reward, or ``missing={"loss": 1.0}``."""
         if missing is None:
             return None
-        word, value = "reward", missing
+        kind, value = "reward", missing
         if isinstance(missing, Mapping):
-            if len(missing) != 1 or next(iter(missing)) not in WORDS:
+            if len(missing) != 1 or next(iter(missing)) not in PLURALS:
                 wanted = "a reward, or {'loss': ...}"
                 raise InvalidArgumentError("missing", missing, wanted)
-            ((word, value),) = missing.items()
-        kept = scale.take(word, value, "missing")
-        return cls(word, float(value), kept)
+            ((kind, value),) = missing.items()
+        feedback = scale.take(kind, value, "missing")
+        return cls(kind, float(value), feedback)

@@ -2,7 +2,8 @@
 
 ``os.fork`` copies a bandit and its random stream. Without care all workers of a server would draw the same
 arms and give out the same ids, and a lock that another thread held at that moment would stay locked. So all
-locks are taken around a fork, and in the child every bandit begins a new life.
+locks are taken around a fork, and in the child every bandit begins a new
+instance.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ from weakref import WeakSet
 
 
 class Forkable(Protocol):
-    """What lives on in the child."""
+    """What must differ between a process and its forked children: a bandit, or a mapping of bandits."""
 
     _lock: Any
 
     _forks: int
-    """How often it was there when the process forked."""
+    """How many forks of the process it has seen."""
 
-    def _live_on_in_child(self, fork: int) -> None:
-        """Become another than the one in the parent and in its other children, which have other numbers."""
+    def _continue_in_child(self, fork: int) -> None:
+        """Draw, and name pulls, differently from the parent and from its other children.
+
+        ``fork`` is the number of this fork: each child of the process has another one.
+        """
 
 
 _alive: WeakSet[Any] = WeakSet()
@@ -31,7 +35,7 @@ _held: list[Any] = []
 
 
 def survive_forks(bandit: Forkable) -> None:
-    """Let ``bandit`` begin a new life in every child of this process."""
+    """Let ``bandit`` become a new instance in every child of this process."""
     with _guard:
         _alive.add(bandit)
 
@@ -70,7 +74,7 @@ def _release() -> None:
 
 def _after_in_child() -> None:
     for bandit in _held:
-        bandit._live_on_in_child(bandit._forks)
+        bandit._continue_in_child(bandit._forks)
     _release()
 
 

@@ -18,7 +18,7 @@ from bothworlds.errors import StateError
 NOTES = 64  # when there are so many, every other one is dropped
 MANY_ARMS = 1000  # from here on nothing is noted
 DIGITS = 4
-NEVER = sys.maxsize
+NO_ROUND = sys.maxsize  # later than any: nothing is noted
 BLOCKS = "▁▂▃▄▅▆▇█"
 COLORS = ("#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5")
 
@@ -35,11 +35,11 @@ def widest(values: FloatArray) -> int:
 class Notes:
     """The distribution before rounds 1, 1 + s, 1 + 2s …, to four digits, with s a power of two that grows."""
 
-    def __init__(self, n_arms: int, *, kept: bool = True) -> None:
+    def __init__(self, n_arms: int, *, enabled: bool = True) -> None:
         self._rounds: list[int] = []
         self._rows: list[array[float]] = []
         self._stride = 1
-        self.due = 1 if kept and n_arms < MANY_ARMS else NEVER
+        self.due = 1 if enabled and n_arms < MANY_ARMS else NO_ROUND
         """The round before which the next note is to be taken."""
 
     def note(self, p: Sequence[float]) -> None:
@@ -70,7 +70,7 @@ class Notes:
     def from_dict(cls, data: dict[str, Any] | None, n_arms: int, rounds: int) -> Notes:
         """What :meth:`to_dict` gave; where a file of an earlier version has none, notes begin now."""
         notes = cls(n_arms)
-        if notes.due == NEVER:
+        if notes.due == NO_ROUND:
             return notes
         if data is None:
             notes.due = rounds + 1
@@ -146,7 +146,7 @@ class History:
             "probability": self.probabilities.ravel().tolist(),
         }
 
-    def line(self, arm: Label, width: int = 16) -> str:
+    def line(self, arm: Label, *, width: int = 16) -> str:
         """A line of blocks, for a terminal: an empty one is 0, a full one is 1, and a dot is not known."""
         values = self[arm]
         picks = np.linspace(0, len(values) - 1, min(width, len(values))).round().astype(int)
@@ -154,7 +154,7 @@ class History:
             "·" if np.isnan(p) else BLOCKS[min(int(p * len(BLOCKS)), len(BLOCKS) - 1)] for p in values[picks]
         )
 
-    def svg(self, width: int = 480, height: int = 120) -> str:
+    def svg(self, *, width: int = 480, height: int = 120) -> str:
         """Shares over the rounds, stacked, in the order of the arms; an arm is named where it has room."""
         if len(self) < 2 or np.isnan(self.probabilities).any():
             return ""

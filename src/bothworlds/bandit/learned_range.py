@@ -8,7 +8,7 @@ from typing import Any
 
 from bothworlds import _check, statefile
 from bothworlds._jit import FloatArray
-from bothworlds.bandit.feedback import ROUNDING, WORDS, Range, number_of
+from bothworlds.bandit.feedback import PLURALS, ROUNDING, Range, number_of
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 
 LARGEST = 1e100  # beyond it sums and widths might overflow
@@ -36,7 +36,8 @@ class LearnedRange:
     def __init__(self, low: float | None, clip: bool, n_arms: int) -> None:
         self.low = low
         self.clip = clip
-        self.word: str | None = None  # the only one: a reward has no loss while the other end is unknown
+        # "reward" or "loss", whichever comes first: which loss a reward is depends on the other end
+        self.feedback_kind: str | None = None
         self.width = 0.0  # before the first size
         self.counts = [0] * n_arms
         self.means = [UNKNOWN] * n_arms
@@ -54,23 +55,26 @@ class LearnedRange:
         """The end in force; None before anything is known."""
         return (self.low or 0.0) + self.width if self.width else None
 
-    def take(self, word: str, value: Any, name: str = "") -> float:
-        """A reward or a loss (``word`` says which) as it is kept: as it is."""
-        number = self._checked(name or word, word, value)
-        self.word = word
+    def take(self, kind: str, value: Any, name: str = "") -> float:
+        """A reward or a loss (``kind`` says which) as feedback: checked, and otherwise as it is.
+
+        What loss in [0, 1] it is depends on the width in force when it is learned: see :meth:`loss_of`.
+        """
+        number = self._checked(name or kind, kind, value)
+        self.feedback_kind = kind
         return number
 
-    def take_many(self, word: str, values: Any, size: int) -> FloatArray:
-        """So many rewards or losses as they are kept; their word is not yet taken for the only one."""
-        array = _check.vector(WORDS[word], values, size=size, fix="give one for each pull")
+    def take_many(self, kind: str, values: Any, size: int) -> FloatArray:
+        """So many rewards or losses as feedback; does not yet commit the range to this kind."""
+        array = _check.vector(PLURALS[kind], values, size=size, fix="give one for each pull")
         for i, value in enumerate(array.tolist()):
-            array[i] = self._checked(f"{WORDS[word]}[{i}]", word, value)
+            array[i] = self._checked(f"{PLURALS[kind]}[{i}]", kind, value)
         return array
 
-    def _checked(self, name: str, word: str, value: Any) -> float:
-        if self.word not in (None, word):
+    def _checked(self, name: str, kind: str, value: Any) -> float:
+        if self.feedback_kind not in (None, kind):
             fix = "where high is None, report rewards or losses, not both"
-            raise InvalidArgumentError(name, value, f"a {self.word}, as those before", fix=fix)
+            raise InvalidArgumentError(name, value, f"a {self.feedback_kind}, as those before", fix=fix)
         number = _check.number(
             name, number_of(value), at_least=-LARGEST, at_most=LARGEST, fix="use a larger unit"
         )
@@ -81,21 +85,21 @@ class LearnedRange:
             raise OutOfRangeError(name, number, f"a finite number at least {self.low:g}", fix=fix)
         return self.low
 
-    def value_of(self, word: str, kept: float) -> float:
-        """What was taken, in the user's word."""
-        return kept
+    def value_of(self, kind: str, feedback: float) -> float:
+        """Undo :meth:`take`: the reward or loss that was reported."""
+        return feedback
 
-    def loss_of(self, kept: float) -> float:
-        """What was taken as a loss in [0, 1], by the width in force."""
-        size = kept - (self.low or 0.0)
+    def loss_of(self, feedback: float) -> float:
+        """What :meth:`take` gave as a loss in [0, 1], by the width in force."""
+        size = feedback - (self.low or 0.0)
         end = math.copysign(1.0, size) if size else 0.0
         share = size / self.width if abs(size) < self.width else end
         place = share if self.low is not None else 0.5 + 0.5 * share
-        return 1.0 - place if self.word == "reward" else place
+        return 1.0 - place if self.feedback_kind == "reward" else place
 
-    def learn(self, arm: int, kept: float) -> None:
-        """Let what was taken for an arm move the width."""
-        size = abs(kept - (self.low or 0.0))
+    def learn(self, arm: int, feedback: float) -> None:
+        """Let what :meth:`take` gave for an arm move the width."""
+        size = abs(feedback - (self.low or 0.0))
         if size == 0.0:
             return
         log = math.log(min(size, OUTLIER * self.width) if self.width else size)
@@ -123,7 +127,7 @@ class LearnedRange:
     def to_dict(self) -> dict[str, Any]:
         """All that was learned, in plain JSON types."""
         return {
-            "word": self.word,
+            "word": self.feedback_kind,
             "width": self.width,
             "counts": list(self.counts),
             "means": [mean if n else 0.0 for n, mean in zip(self.counts, self.means, strict=True)],
@@ -133,8 +137,8 @@ class LearnedRange:
         """Know what :meth:`to_dict` described."""
         n_arms = len(self.counts)
         if data["word"] is not None:
-            _check.one_of("word", data["word"], tuple(WORDS))
-        self.word = data["word"]
+            _check.one_of("word", data["word"], tuple(PLURALS))
+        self.feedback_kind = data["word"]
         self.width = _check.number("width", data["width"], at_least=0.0, at_most=LARGEST * MARGIN * OUTLIER)
         self.counts = statefile.counts(data, "counts", n_arms)
         most = math.log(OUTLIER * LARGEST)

@@ -32,7 +32,8 @@ VERSION = 1
 FIRST_LAYOUT = 3  # of states whose layout was not yet written beside them
 CHANGES = ("add", "retire", "disable", "enable", "restart")
 
-# what travels with a draw until its loss is learned; where arms were asleep, a bit for each follows
+# A ticket is what travels with a draw until its feedback is learned, in the place of an open pull; whoever
+# keeps it need not look inside. Where arms were asleep, a bit for each follows.
 TICKET = struct.Struct("<4I2d")
 COLUMNS = np.dtype(
     {
@@ -49,15 +50,15 @@ class Draw(NamedTuple):
     observe: int
     probability: float
     ticket: bytes
-    """What :meth:`Learner.learn` wants back with the loss."""
+    """What :meth:`Learner.learn` wants back with the feedback: see ``TICKET``."""
 
 
 class Learner:
-    """A policy that is a function of its log: of what it was told, in that order, and of nothing else.
+    """A policy that is a function of its log: of the feedback it has learned, in that order, alone.
 
     A :class:`Bandit` without its bookkeeping. It has no randomness, no clock and no open pulls: uniforms are
     given to :meth:`decide`, which changes nothing, and what must be remembered of a draw is its ticket. So
-    two learners that were told the same are the same to the bit, wherever they are, and any draw can be
+    two learners that have learned the same are the same to the bit, wherever they are, and any draw can be
     computed again.
 
     Parameters
@@ -100,7 +101,7 @@ class Learner:
         self._bandit = Bandit(arms, policy, horizon=horizon, seed=0, low=low, high=high, clip=clip)
         self._asked = high
         if isinstance(self._bandit._range, LearnedRange):
-            self._bandit._range.word = "reward"
+            self._bandit._range.feedback_kind = "reward"
         require_no_memory_of_draws(self._bandit)
         self.frozen = False
 
@@ -176,16 +177,16 @@ class Learner:
 
     # --- learning -------------------------------------------------------------------------------------
 
-    def take(self, word: str, value: Any) -> float:
-        """A reward or a loss (``word`` says which) as :meth:`learn` wants it, or an error."""
-        return self._bandit._range.take(word, value) + 0.0  # no negative zero: databases have none
+    def take(self, kind: str, value: Any) -> float:
+        """A reward or a loss (``kind`` says which) as feedback for :meth:`learn`, or an error."""
+        return self._bandit._range.take(kind, value) + 0.0  # no negative zero: databases have none
 
-    def value_of(self, kept: float) -> float:
-        """What was taken, as a reward."""
-        return self._bandit._range.value_of("reward", kept)
+    def value_of(self, feedback: float) -> float:
+        """Undo :meth:`take`: the reward that was reported."""
+        return self._bandit._range.value_of("reward", feedback)
 
-    def learn(self, tickets: Sequence[bytes], kept: Sequence[float]) -> None:
-        """Learn what came back for these tickets, one after the other."""
+    def learn(self, tickets: Sequence[bytes], feedback: Sequence[float]) -> None:
+        """Learn the feedback, as :meth:`take` gave it, of draws with these tickets, one after the other."""
         begin, n = 0, len(tickets)
         while begin < n and not self.frozen:
             end = begin + 1
@@ -193,49 +194,51 @@ class Learner:
                 while end < n and len(tickets[end]) == TICKET.size:
                     end += 1
                 rows = np.frombuffer(b"".join(tickets[begin:end]), COLUMNS)
-                self._learn_rows(rows, np.array(kept[begin:end], dtype=np.float64))
+                self._learn_rows(rows, np.array(feedback[begin:end], dtype=np.float64))
             else:
                 row = np.frombuffer(tickets[begin], COLUMNS, count=1)[0]
-                self._learn_row(row, kept[begin], self.awake_at(tickets[begin]))
+                self._learn_row(row, feedback[begin], self.awake_at(tickets[begin]))
             begin = end
 
-    def _learn_rows(self, rows: Any, kept: FloatArray) -> None:
+    def _learn_rows(self, rows: Any, feedback: FloatArray) -> None:
         """Draws at which all arms were awake that there were."""
         bandit = self._bandit
         known = rows["restarts"] == bandit._restarts  # the world before a restart is another one
         if not known.all():
-            rows, kept = rows[known], kept[known]
+            rows, feedback = rows[known], feedback[known]
         today = rows["n_arms"] == len(bandit._arms)
         if today.all():
-            self._learn_known(*_columns(rows), kept)
+            self._learn_known(*_columns(rows), feedback)
             return
         begin = 0  # each draw takes the way that it would take alone: states must not depend on its neighbors
         for end in [*(np.flatnonzero(today[1:] != today[:-1]) + 1).tolist(), len(rows)]:
             if today[begin] and not self.frozen:
-                self._learn_known(*_columns(rows[begin:end]), kept[begin:end])
+                self._learn_known(*_columns(rows[begin:end]), feedback[begin:end])
             else:
-                for row, one in zip(rows[begin:end], kept[begin:end].tolist(), strict=True):
+                for row, one in zip(rows[begin:end], feedback[begin:end].tolist(), strict=True):
                     self._learn_row(row, one, None)
             begin = end
 
     def _learn_known(
-        self, observe: IntArray, weights: FloatArray, memos: FloatArray, kept: FloatArray
+        self, observe: IntArray, weights: FloatArray, memos: FloatArray, feedback: FloatArray
     ) -> None:
         """Draws of today's arms, since the last restart."""
         before = self._moment()
-        learned = self._learn_columns(observe, kept, weights, memos)
-        if learned < len(kept):
+        learned = self._learn_columns(observe, feedback, weights, memos)
+        if learned < len(feedback):
             self._freeze(before)
-            self._learn_columns(observe[:learned], kept[:learned], weights[:learned], memos[:learned])
+            self._learn_columns(observe[:learned], feedback[:learned], weights[:learned], memos[:learned])
 
-    def _learn_columns(self, observe: Any, kept: FloatArray, weights: FloatArray, memos: FloatArray) -> int:
-        bandit = self._bandit
+    def _learn_columns(
+        self, observe: Any, feedback: FloatArray, weights: FloatArray, memos: FloatArray
+    ) -> int:
+        bandit, losses = self._bandit, feedback
         if isinstance(bandit._range, LearnedRange):
-            pairs = zip(observe.tolist(), kept.tolist(), strict=True)
-            kept = np.array([bandit._learn_range(bandit._range, arm, one) for arm, one in pairs])
-        return bandit._batch().learn(bandit._params, bandit._state, observe, kept, weights, memos)
+            pairs = zip(observe.tolist(), feedback.tolist(), strict=True)
+            losses = np.array([bandit._learn_range(bandit._range, arm, one) for arm, one in pairs])
+        return bandit._batch().learn(bandit._params, bandit._state, observe, losses, weights, memos)
 
-    def _learn_row(self, row: Any, kept: float, awake: FloatArray | None) -> None:
+    def _learn_row(self, row: Any, feedback: float, awake: FloatArray | None) -> None:
         """A draw at which not all of today's arms could be drawn."""
         bandit = self._bandit
         if self.frozen or row["restarts"] != bandit._restarts:
@@ -243,16 +246,16 @@ class Learner:
         observe, weight, memo = int(row["observe"]), float(row["weight"]), float(row["memo"])
         among = np.ones(int(row["n_arms"])) if awake is None else awake
         mask = np.concatenate([among, np.zeros(len(bandit._arms) - among.size)])  # some came after the draw
-        before = self._moment()
+        before, loss = self._moment(), feedback
         if isinstance(bandit._range, LearnedRange):
-            kept = bandit._learn_range(bandit._range, observe, kept)
-        kernels, feedback = bandit._among(), (observe, kept, weight, memo, mask)
-        if kernels.learn(bandit._params, bandit._state, kernels.before, *feedback) == FAILED:
+            loss = bandit._learn_range(bandit._range, observe, feedback)
+        kernels, arguments = bandit._among(), (observe, loss, weight, memo, mask)
+        if kernels.learn(bandit._params, bandit._state, kernels.before, *arguments) == FAILED:
             self._freeze(before)
 
     def _moment(self) -> tuple[Any, Range | LearnedRange]:
         scale = self._bandit._range
-        return statefile.copy_state(self._bandit._state), scale if isinstance(scale, Range) else scale.copy()
+        return statefile.clone_state(self._bandit._state), scale if isinstance(scale, Range) else scale.copy()
 
     def _freeze(self, before: tuple[Any, Range | LearnedRange]) -> None:
         _jit.copy_state(before[0], self._bandit._state)
@@ -369,7 +372,7 @@ class Learner:
 
 
 def _columns(rows: Any) -> tuple[IntArray, FloatArray, FloatArray]:
-    """What kernels are told of tickets: observed arms, weights, memos."""
+    """What kernels need of tickets: observed arms, weights, memos."""
     return (
         np.ascontiguousarray(rows["observe"], np.int64),
         np.ascontiguousarray(rows["weight"]),
@@ -378,7 +381,7 @@ def _columns(rows: Any) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def learn_all(
-    learners: Sequence[Learner], which: Sequence[int], tickets: Sequence[bytes], kept: Sequence[float]
+    learners: Sequence[Learner], which: Sequence[int], tickets: Sequence[bytes], feedback: Sequence[float]
 ) -> None:
     """What :meth:`Learner.learn` does, for many learners at once: tickets are of ``learners[which]``.
 
@@ -392,10 +395,10 @@ def learn_all(
         begin = 0
         for learner, end in zip(learners, ends, strict=True):
             own = order[begin:end].tolist()
-            learner.learn([tickets[i] for i in own], [kept[i] for i in own])
+            learner.learn([tickets[i] for i in own], [feedback[i] for i in own])
             begin = end
         return
-    rows, values = np.frombuffer(joined, COLUMNS)[order], np.array(kept, np.float64)[order]
+    rows, values = np.frombuffer(joined, COLUMNS)[order], np.array(feedback, np.float64)[order]
     observe, weights, memos = _columns(rows)
     first = rows[0]["n_arms"], rows[0]["restarts"]
     alike = (rows["n_arms"] == first[0]).all() and (rows["restarts"] == first[1]).all()
@@ -413,7 +416,7 @@ def learn_all(
 
 # --- policies that are functions of their feedback ------------------------------------------------------
 
-EVERYONE = np.empty(0)  # as kernels are told that all arms are awake
+EVERYONE = np.empty(0)  # to kernels: all arms are awake
 
 
 def forget_draws(bandit: Bandit) -> None:
@@ -423,14 +426,14 @@ def forget_draws(bandit: Bandit) -> None:
 
 def require_no_memory_of_draws(bandit: Bandit) -> None:
     """Refuse a policy that its draws change, or the number of those that are open."""
-    one, other = (statefile.copy_state(bandit._state) for _ in range(2))
+    one, other = (statefile.clone_state(bandit._state) for _ in range(2))
     half = np.zeros(bandit._n_played)
     half[0] = 1.0
     for outstanding, awake in ((7, EVERYONE), (3, half)):
         before_draw(bandit._params, one, outstanding, awake)
     for state in (one, other):
         before_draw(bandit._params, state, 0, EVERYONE)
-    counted = statefile.copy_state(other)
+    counted = statefile.clone_state(other)
     before_draw(bandit._params, counted, 7, EVERYONE)
     if not (_equal(one, other) and _equal(counted, other)):
         raise InvalidArgumentError(

@@ -14,7 +14,7 @@ from bothworlds.inference.log import ACTION, COUNT, PROPENSITY, REWARD, Log
 from bothworlds.policies.base import Policy, after_draw, before_draw, learn, memo_of, step, weighs
 from bothworlds.rng import from_dict, to_dict
 from bothworlds.simplex.kernel import FAILED
-from bothworlds.statefile import copy_state
+from bothworlds.statefile import clone_state
 
 if TYPE_CHECKING:
     from bothworlds.bandit.bandit import Bandit
@@ -67,7 +67,7 @@ def learn_log(bandit: Bandit, log: Any, missing: Literal["ignorable"] | None) ->
     places = np.arange(len(bandit._arms))
     if bandit._shares is not None:
         places = np.array([bandit._shares.places.get(i, -1) for i in range(len(bandit._arms))])
-    state, random = copy_state(bandit._state), from_dict(to_dict(bandit._random))
+    state, random = clone_state(bandit._state), from_dict(to_dict(bandit._random))
     seen, sums, rows = np.array(bandit._seen), np.array(bandit._sums), 0
     for batch in reader:
         there = np.flatnonzero(~np.isnan(batch.rewards))

@@ -23,7 +23,7 @@ Segment: TypeAlias = str | int | tuple[str | int, ...]
 
 FORMAT = "bothworlds-bandits"
 VERSION = 1
-AWAKE = 1000  # so many bandits, those last asked for, are kept ready; the others are at rest
+UNPACKED = 1000  # so many bandits, those last asked for, are ready to play; the others are packed
 
 
 class Bandits(Mapping[Segment, Bandit]):
@@ -43,9 +43,9 @@ class Bandits(Mapping[Segment, Bandit]):
     segment is named by a string, an integer, or a tuple of those. As a mapping, ``bandits`` has the segments
     that were made.
 
-    Kernels are compiled once. A bandit that was not asked for lately is packed into some kilobytes and wakes,
-    in a fraction of a millisecond, when it is used; nothing else changes. All is kept in one file, of which
-    :meth:`load` restores a segment when it is asked for.
+    Kernels are compiled once. A bandit that was not asked for lately is packed into some kilobytes, and
+    unpacked, in a fraction of a millisecond, when it is used; nothing else changes. All is kept in one file,
+    of which :meth:`load` restores a segment when it is asked for.
 
     Nothing is shared between segments: one with few pulls knows little. Segment by what changes which arm is
     best, and by no more.
@@ -77,7 +77,7 @@ class Bandits(Mapping[Segment, Bandit]):
         self._first = first  # never played: what new ones are made of
         self._seed = seed
         self._made: OrderedDict[Segment, Bandit | str] = OrderedDict()  # or the text in a file
-        self._awake: OrderedDict[Segment, Bandit] = OrderedDict()  # least recently asked for first
+        self._unpacked: OrderedDict[Segment, Bandit] = OrderedDict()  # least recently asked for first
         self._lock = threading.RLock()
         self._forks = 0
         self._forked: list[int] = []
@@ -88,13 +88,13 @@ class Bandits(Mapping[Segment, Bandit]):
     def __getitem__(self, segment: Segment) -> Bandit:
         with self._lock:
             segment = segment if type(segment) is str else _name_of(segment)
-            bandit = self._awake.get(segment)
+            bandit = self._unpacked.get(segment)
             if bandit is not None:
-                self._awake.move_to_end(segment)
+                self._unpacked.move_to_end(segment)
                 return bandit
-            self._awake[segment] = bandit = self._made_or_new(segment)
-            if len(self._awake) > AWAKE:
-                self._awake.popitem(last=False)[1]._rest()
+            self._unpacked[segment] = bandit = self._made_or_new(segment)
+            if len(self._unpacked) > UNPACKED:
+                self._unpacked.popitem(last=False)[1]._pack()
             return bandit
 
     def _made_or_new(self, segment: Segment) -> Bandit:
@@ -103,7 +103,7 @@ class Bandits(Mapping[Segment, Bandit]):
             return known
         bandit = self._new(segment) if known is None else self._restored(segment, known)
         for fork in self._forked:
-            bandit._live_on_in_child(fork)
+            bandit._continue_in_child(fork)
         self._made[segment] = bandit
         return bandit
 
@@ -133,7 +133,7 @@ class Bandits(Mapping[Segment, Bandit]):
         """Forget a segment: asked for again, it starts anew."""
         with self._lock:
             del self._made[segment]
-            self._awake.pop(segment, None)
+            self._unpacked.pop(segment, None)
 
     @property
     def arms(self) -> tuple[Label, ...]:
@@ -148,7 +148,7 @@ class Bandits(Mapping[Segment, Bandit]):
     def __repr__(self) -> str:
         return f"<Bandits: {len(self)} segments, {len(self.arms)} arms, {self.policy!r}>"
 
-    def _live_on_in_child(self, fork: int) -> None:
+    def _continue_in_child(self, fork: int) -> None:
         """In the child of a fork: so that segments which are made there draw what no other child draws."""
         self._forked.append(fork)
 
@@ -205,7 +205,7 @@ class Bandits(Mapping[Segment, Bandit]):
         with self._lock, Progress("changing arms", 2 * len(self._made)) as progress:
             change(self._first._twin(0))
             tried = set()
-            for segment, bandit in self._woken(progress):
+            for segment, bandit in self._each_unpacked(progress):
                 kind = bandit._arms, bandit._roster.disabled, bandit._roster.retired
                 if kind not in tried and not is_done(bandit):
                     tried.add(kind)
@@ -215,17 +215,17 @@ class Bandits(Mapping[Segment, Bandit]):
                         error.got += f" in segment {segment!r}"
                         raise
             change(self._first)
-            for _, bandit in self._woken(progress):
+            for _, bandit in self._each_unpacked(progress):
                 if not is_done(bandit):
                     change(bandit)
 
-    def _woken(self, progress: Progress) -> Iterator[tuple[Segment, Bandit]]:
-        """All that were made, one after the other; those at rest go back to it."""
+    def _each_unpacked(self, progress: Progress) -> Iterator[tuple[Segment, Bandit]]:
+        """All that were made, one after the other; those that were packed are packed again."""
         for segment in self._made:
             bandit = self._made_or_new(segment)
             yield segment, bandit
-            if segment not in self._awake:
-                bandit._rest()
+            if segment not in self._unpacked:
+                bandit._pack()
             progress.advance(1)
 
     # --- keeping them -------------------------------------------------------------------------------
@@ -242,11 +242,11 @@ class Bandits(Mapping[Segment, Bandit]):
             }
             lines = [json.dumps(header, allow_nan=False)]
             for segment, bandit in self._made.items():
-                at_rest = isinstance(bandit, Bandit) and segment not in self._awake
+                was_packed = isinstance(bandit, Bandit) and segment not in self._unpacked
                 text = bandit if isinstance(bandit, str) else json.dumps(bandit.to_dict(), allow_nan=False)
                 lines.append(f"{json.dumps(segment)}\t{text}")
-                if isinstance(bandit, Bandit) and at_rest:
-                    bandit._rest()
+                if isinstance(bandit, Bandit) and was_packed:
+                    bandit._pack()
                 progress.advance(1)
             statefile.write_bytes(path, ("\n".join(lines) + "\n").encode())
 

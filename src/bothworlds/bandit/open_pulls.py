@@ -17,7 +17,7 @@ from bothworlds._jit import IntArray
 RECENT = 256  # so many pulls, the latest, are tuples
 FEW = 64  # so many closed rows are never worth sweeping away
 
-Row: TypeAlias = tuple[float, float, float, float, float, int, int, int, int]
+OpenPullRow: TypeAlias = tuple[float, float, float, float, float, int, int, int, int]
 ROW = struct.Struct("=5d4i")
 ARM = struct.Struct("=i")
 AT_ARM = 40  # bytes before it in a row
@@ -30,19 +30,19 @@ class OpenPull(NamedTuple):
     probability: float
     weight: float
     memo: float
-    kept: float
-    """What was reported and waits for its deadline, as the range takes it; NaN before."""
+    feedback: float
+    """What was reported and waits for its deadline, as :meth:`Range.take` gave it; NaN before."""
     made: float
     """When, in seconds since 1970; 0 where time plays no part."""
     arm: int
     observe: int
     restarts: int
     """How often the bandit had been restarted."""
-    life: int
-    """Which of the bandit's lives made it."""
+    instance: int
+    """Which of the bandit's instances made it: its index in the list of their ids."""
 
 
-KEPT, MADE = OpenPull._fields.index("kept"), OpenPull._fields.index("made")  # where they are in a row
+FEEDBACK, MADE = OpenPull._fields.index("feedback"), OpenPull._fields.index("made")  # places in a row
 COLUMNS = np.dtype([(name, "f8" if i < 5 else "i4") for i, name in enumerate(OpenPull._fields)])
 
 
@@ -55,7 +55,8 @@ class OpenPulls:
     """
 
     def __init__(self) -> None:
-        self.recent: dict[int, Row] = {}  # open to a bandit, for whom calls would be dear; see add, close
+        # a bandit reads and writes it directly: calls of add and close would take longer than what they do
+        self.recent: dict[int, OpenPullRow] = {}
         self._rounds = array("q")
         self._rows = bytearray()
         self.n_packed = 0  # open pulls in the arrays
@@ -73,7 +74,7 @@ class OpenPulls:
         for number, row in self.recent.items():
             yield number, OpenPull._make(row)
 
-    def add(self, number: int, row: Row) -> None:
+    def add(self, number: int, row: OpenPullRow) -> None:
         """Open the pull of round ``number``, the latest."""
         self.recent[number] = row
         if len(self.recent) > RECENT:
@@ -86,7 +87,7 @@ class OpenPulls:
         self._rows += rows.tobytes()
         self.n_packed += len(rows)
 
-    def get(self, number: int) -> Row | None:
+    def get(self, number: int) -> OpenPullRow | None:
         """The pull of this round, if it is open."""
         row = self.recent.get(number)
         if row is None and self._rounds:
@@ -94,7 +95,7 @@ class OpenPulls:
             return None if i < 0 else ROW.unpack_from(self._rows, i * ROW.size)
         return row
 
-    def replace(self, number: int, row: Row) -> None:
+    def replace(self, number: int, row: OpenPullRow) -> None:
         """Change what is remembered of an open pull."""
         if number in self.recent:
             self.recent[number] = row
@@ -166,7 +167,7 @@ class OpenPulls:
         if len(self._rounds) <= 2 * self.n_packed + FEW:
             return
         rows = np.frombuffer(self._rows, COLUMNS)
-        kept = rows["arm"] != CLOSED
-        self._rounds = array("q", np.frombuffer(self._rounds, np.int64)[kept].tobytes())
-        self._rows = bytearray(rows[kept].tobytes())
+        is_open = rows["arm"] != CLOSED
+        self._rounds = array("q", np.frombuffer(self._rounds, np.int64)[is_open].tobytes())
+        self._rows = bytearray(rows[is_open].tobytes())
         self._first = 0

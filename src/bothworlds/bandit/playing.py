@@ -17,19 +17,19 @@ from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray, what_to_do
 from bothworlds._words import counted
 from bothworlds.bandit import batch, several
-from bothworlds.bandit.arms import Restricted, Roster, require_changing_arms
-from bothworlds.bandit.batch import Batch, Pulls
+from bothworlds.bandit.arms import RestrictedKernels, Roster, require_changing_arms
+from bothworlds.bandit.batch import BatchKernels, Pulls
 from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.decision_log import DecisionLog
-from bothworlds.bandit.feedback import WORDS, Missing, Range
+from bothworlds.bandit.feedback import PLURALS, Missing
 from bothworlds.bandit.forks import survive_forks
 from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import Key, fill_with_key, new_secret
 from bothworlds.bandit.learned_range import LearnedRange, range_of
-from bothworlds.bandit.open_pulls import KEPT, MADE, RECENT, OpenPull, OpenPulls, Row
-from bothworlds.bandit.pull import Label, Pull, family_of, labels_of, life_and_round, new_life
-from bothworlds.bandit.recording import Kind, Record
-from bothworlds.bandit.several import Draw, Room, Slots
+from bothworlds.bandit.open_pulls import FEEDBACK, MADE, RECENT, OpenPull, OpenPullRow, OpenPulls
+from bothworlds.bandit.pull import Label, Pull, bandit_prefix, instance_and_round, labels_of, new_instance_id
+from bothworlds.bandit.recording import EvidenceRecord, Kind
+from bothworlds.bandit.several import DrawOfSeveral, Slots, Workspace
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
@@ -50,16 +50,16 @@ from bothworlds.policies.base import (
 )
 from bothworlds.simplex.kernel import FAILED
 
-ROOM = (
+BUFFERS = (
     "_uniforms",
     "_own",
     "_restricted",
     "_batched",
-    "_room",
-)  # what is not part of a bandit, but of its calls
+    "_workspace",
+)  # made anew for each process: no part of a bandit's state
 KERNELS = ("_act", "_learn", "_read")
-NOT_YET = math.nan  # what is kept of a pull that has had no feedback
-ANSWERED = 0.0  # the same of one of several arms that has: its draw has the rest
+NOT_YET = math.nan  # the feedback of a pull that has had none
+ANSWERED = 0.0  # that of a pull of several arms that has had some: the losses are in its draw
 
 
 class Playing:
@@ -118,46 +118,46 @@ class Playing:
         self._rounds = 0
         self._restarts = 0
         self._open = OpenPulls()
-        self._draws: dict[int, Draw] = {}  # of open pulls of several arms
+        self._draws: dict[int, DrawOfSeveral] = {}  # of open pulls of several arms
         self._roster = Roster(self._arms)
         self._awake_at: dict[int, FloatArray] = {}  # of open pulls at which not all of today's arms were
         self._pulls = [0] * len(self._arms)
         self._seen = [0] * len(self._arms)
         self._sums = [0.0] * len(self._arms)
-        self._word = "reward"  # the user's own: the word of the last update
-        self._notes = Notes(len(self._arms), kept=not self._problem.several)
-        self._record = Record.of(evidence, self._policy, self._params, self._range, self._pulls)
-        self._be_born(seed)
+        self._feedback_kind = "reward"  # or "loss": what the last update reported
+        self._notes = Notes(len(self._arms), enabled=not self._problem.several)
+        self._record = EvidenceRecord.of(evidence, self._policy, self._params, self._range, self._pulls)
+        self._set_identity(seed)
         self._ready()
 
-    def _be_born(self, seed: int | None) -> None:
-        """Randomness and a name."""
+    def _set_identity(self, seed: int | None) -> None:
+        """A random stream and a secret for keys, from the seed; an id, which no other bandit has."""
         self._random = rng.stream(seed)
         self._secret = new_secret(seed)
         self._id = secrets.token_hex(8)
-        self._lives: list[str] = []
+        self._instances: list[str] = []  # the ids of those whose pulls may be open
 
     def _ready(self) -> None:
-        """What is not part of the state: this life, lock, buffer, compiled kernels."""
+        """What is not part of the state: the id of this instance, lock, buffer, compiled kernels."""
         self._lock = threading.RLock()
         self._forks = 0
         self._log: DecisionLog | None = None
-        self._begin_life()
+        self._begin_instance()
         self._bind()
         survive_forks(self)
 
     def _bind(self) -> None:
         """The kernels for this number of arms, and their buffers."""
-        self._make_room()
+        self._make_buffers()
         self._start(self, self._kernels(), "single")
 
-    def _make_room(self) -> None:
+    def _make_buffers(self) -> None:
         draws = self._policy.draws
         self._uniforms = np.empty(draws if self._shares is None else draws + 1)
         self._own = self._uniforms[:draws]  # the policy's
-        self._restricted: Restricted | None = None  # made when it is first needed
-        self._batched: Batch | None = None  # likewise
-        self._room = Room.of(self._problem, len(self._arms))
+        self._restricted: RestrictedKernels | None = None  # made when it is first needed
+        self._batched: BatchKernels | None = None  # likewise
+        self._workspace = Workspace.of(self._problem, len(self._arms))
         if self._record is not None:
             self._start(self._record, self._record.kernels(), f"evidence {self._record.kind}")
 
@@ -178,8 +178,8 @@ class Playing:
 
     def _kernels(self) -> Kernels:
         """The attributes that are kernels, Python or machine code, with arguments of the right types."""
-        if self._room is not None:
-            return self._room.kernels(self)
+        if self._workspace is not None:
+            return self._workspace.kernels(self)
         kernels = (
             (pull_once, (self._params, self._state, self._own, 0)),
             (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
@@ -187,16 +187,16 @@ class Playing:
         )
         return dict(zip(KERNELS, kernels, strict=True))
 
-    def _begin_life(self) -> None:
-        """From now on pulls have ids that no twin gives out, nor this bandit before."""
-        self._life = new_life(self._id)
-        self._lives.append(self._life)
+    def _begin_instance(self) -> None:
+        """From now on pulls have ids that no copy gives out, nor this bandit before."""
+        self._instance = new_instance_id(self._id)
+        self._instances.append(self._instance)
 
-    def _live_on_in_child(self, fork: int) -> None:
+    def _continue_in_child(self, fork: int) -> None:
         """In the child of a fork: ids and draws that neither the parent has nor its other children."""
         self._random = rng.branch(self._random, fork)
         self._log = None  # the parent's
-        self._begin_life()
+        self._begin_instance()
 
     # --- the loop: pull, update ---------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class Playing:
         >>> bandit.pull(among=["blue", "red"])
         Pull(round=4, arm='blue', observe='blue', probability=0.5)
         """
-        if n is not None or self._room is not None:
+        if n is not None or self._workspace is not None:
             return self._pull_several(n, key, among)
         with self._lock:
             opened = self._open
@@ -269,44 +269,44 @@ class Playing:
                 arm, probability, memo = self._draw_with(self._shares)
                 shown, weight = arm, probability
             self._rounds = number
-            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
-            row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, life
+            made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
+            row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, instance
             opened.recent[number] = row
             if awake is not None:
                 self._awake_at[number] = awake
             if len(opened.recent) > RECENT:
                 opened.pack()
             self._pulls[arm] += 1
-            made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._life)
+            made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._instance)
             if self._log is not None:
-                self._write_down(self._log, made_pull, weight, awake)
+                self._log_decision(self._log, made_pull, weight, awake)
             return made_pull
 
     def _pull_several(self, n: int | None, key: Key | None, among: Iterable[Label] | None) -> Pull | Pulls:
         """Several pulls, or one of several arms."""
         several.refuse(self._problem, n=n, among=among)
-        if self._room is None:
+        if self._workspace is None:
             assert n is not None
             return self._pull_many(n, key, among)
-        return self._pull_set(self._room, key)
+        return self._pull_set(self._workspace, key)
 
-    def _pull_set(self, room: Room, key: Key | None) -> Pull:
+    def _pull_set(self, workspace: Workspace, key: Key | None) -> Pull:
         with self._lock:
             self._close_overdue()
             if key is None:
                 self._random.random(out=self._uniforms)
             else:
                 fill_with_key(self._secret, key, self._uniforms)
-            drawn = several.draw(self, room)
+            drawn = several.draw(self, workspace)
             number = self._rounds = self._rounds + 1
-            made, life = 0.0 if self._wait is None else self._wait.now(), len(self._lives) - 1
-            # what a row has room for: the rest is in the draw
+            made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
+            # the draw has all of it; a row has places for one arm alone
             first = drawn.arms[0] if drawn.arms else 0
-            self._open.add(number, (1.0, 1.0, 0.0, NOT_YET, made, first, first, self._restarts, life))
+            self._open.add(number, (1.0, 1.0, 0.0, NOT_YET, made, first, first, self._restarts, instance))
             self._draws[number] = drawn
             for arm in drawn.arms:
                 self._pulls[arm] += 1
-            return several.pull_of(self._arms, number, drawn, self._life)
+            return several.pull_of(self._arms, number, drawn, self._instance)
 
     def _pull_many(self, n: int, key: Key | None, among: Iterable[Label] | None) -> Pulls:
         _check.integer("n", n, at_least=0, fix="write pull() for one, pull(10) for ten")
@@ -378,35 +378,35 @@ class Playing:
         if (reward is None) == (loss is None):
             got = "neither" if reward is None else "both"
             raise InvalidArgumentError("reward", reward, "given, or loss, and not both", got=got)
-        word, value = ("reward", reward) if loss is None else ("loss", loss)
+        kind, value = ("reward", reward) if loss is None else ("loss", loss)
         with self._lock:
             if self._wait is not None:
                 self._close_overdue()
-            if self._room is not None:
-                name = WORDS[word]
+            if self._workspace is not None:
+                name = PLURALS[kind]
                 fix = f"write {name}=[...], one for each of pull.observe"
-                raise InvalidArgumentError(word, value, f"given as {name} for {self._problem}", fix=fix)
+                raise InvalidArgumentError(kind, value, f"given as {name} for {self._problem}", fix=fix)
             number, row = self._find(pull)
-            self._hear(number, row, self._range.take(word, value))
-            self._word = word
+            self._take_feedback(number, row, self._range.take(kind, value))
+            self._feedback_kind = kind
 
-    def _update_many(self, pulls: Any, **words: Any) -> None:
-        (name, values), *others = ((name, value) for name, value in words.items() if value is not None)
+    def _update_many(self, pulls: Any, **given: Any) -> None:
+        (name, values), *others = ((name, value) for name, value in given.items() if value is not None)
         if others:
             raise InvalidArgumentError(name, values, f"given without {others[0][0]}")
-        word = "reward" if name == "rewards" else "loss"
-        if self._room is not None:
-            self._update_several(pulls, word, values)
+        kind = "reward" if name == "rewards" else "loss"
+        if self._workspace is not None:
+            self._update_several(pulls, kind, values)
             return
         if isinstance(pulls, (Pull, str)) or not isinstance(pulls, Sequence):
             fix = "for a single one write reward=... or loss=..."
             raise InvalidArgumentError("pull", pulls, "several pulls, or their ids", fix=fix)
         with self._lock:
             self._close_overdue()
-            batch.learn(self, pulls, word, self._range.take_many(word, values, len(pulls)))
-            self._word = word
+            batch.learn(self, pulls, kind, self._range.take_many(kind, values, len(pulls)))
+            self._feedback_kind = kind
 
-    def _update_several(self, pull: Any, word: str, values: Any) -> None:
+    def _update_several(self, pull: Any, kind: str, values: Any) -> None:
         with self._lock:
             self._close_overdue()
             number, row = self._find(pull)
@@ -414,21 +414,21 @@ class Playing:
                 self._late += 1
                 return
             drawn = self._draws[number]
-            kept = several.take(self, word, values, drawn)
-            if not math.isnan(row[KEPT]):
+            losses = several.take(self, kind, values, drawn)
+            if not math.isnan(row[FEEDBACK]):
                 raise self._repeated(self._pull(number, row))
-            self._draws[number] = drawn._replace(kept=kept)
-            self._hear(number, row, ANSWERED)
-            self._word = word
+            self._draws[number] = drawn._replace(losses=losses)
+            self._take_feedback(number, row, ANSWERED)
+            self._feedback_kind = kind
 
-    def _hear(self, number: int, row: Row | None, kept: float) -> None:
-        """Take in feedback: learn it, keep it until its deadline, or count it as late."""
+    def _take_feedback(self, number: int, row: OpenPullRow | None, feedback: float) -> None:
+        """Take in feedback, as the range gave it: learn it, hold it for its deadline, or count it as late."""
         if row is None:
             self._late += 1
         elif self._defers:
-            self._keep(number, row, kept)
+            self._hold_feedback(number, row, feedback)
         else:
-            self._close(number, row, kept)
+            self._close(number, row, feedback)
 
     def forget(self, pull: Pull | str) -> None:
         """Close a pull without learning, because its arm was never shown.
@@ -460,80 +460,81 @@ class Playing:
             row = self._open.get(number)
             if row is None or not wait.over(number, row[MADE], self._rounds):
                 break
-            kept, imputed = row[KEPT], False
-            if math.isnan(kept) and self._missing is not None:
-                kept, imputed = self._missing.kept, not self._defers
-            self._close(number, row, kept, imputed=imputed)
+            feedback, imputed = row[FEEDBACK], False
+            if math.isnan(feedback) and self._missing is not None:
+                feedback, imputed = self._missing.feedback, not self._defers
+            self._close(number, row, feedback, imputed=imputed)
             self._overdue = number
 
-    def _keep(self, number: int, row: Row, kept: float) -> None:
-        """Keep the feedback of an open pull until its wait is over."""
-        if not math.isnan(row[KEPT]):
+    def _hold_feedback(self, number: int, row: OpenPullRow, feedback: float) -> None:
+        """Hold the feedback of an open pull until its wait is over."""
+        if not math.isnan(row[FEEDBACK]):
             raise self._repeated(self._pull(number, row))
-        self._open.replace(number, OpenPull._make(row)._replace(kept=kept))
+        self._open.replace(number, OpenPull._make(row)._replace(feedback=feedback))
 
-    def _close(self, number: int, row: Row, kept: float, *, imputed: bool = False) -> None:
+    def _close(self, number: int, row: OpenPullRow, feedback: float, *, imputed: bool = False) -> None:
         """Close an open pull, and learn its feedback; without any (NaN) there is nothing to learn."""
-        if self._room is not None:
-            self._learn_several(self._room, number, row, kept)
-        elif not math.isnan(kept):
+        if self._workspace is not None:
+            self._learn_several(self._workspace, number, row, feedback)
+        elif not math.isnan(feedback):
             _, weight, memo, _, _, _, observe, restarts, _ = row
             place = observe if self._shares is None else self._shares.places.get(observe)
             if restarts == self._restarts and place is not None:
-                unit = (
-                    kept if isinstance(self._range, Range) else self._learn_range(self._range, observe, kept)
-                )
+                loss = feedback
+                if isinstance(self._range, LearnedRange):
+                    loss = self._learn_range(self._range, observe, feedback)
                 if number in self._awake_at:
                     kernels, awake = self._among(), self._awake_at[number]
-                    feedback = place, unit, weight, memo
-                    status = kernels.learn(self._params, self._state, kernels.before, *feedback, awake)
+                    arguments = place, loss, weight, memo, awake
+                    status = kernels.learn(self._params, self._state, kernels.before, *arguments)
                 else:
-                    status = self._learn(self._params, self._state, place, unit, weight, memo)
+                    status = self._learn(self._params, self._state, place, loss, weight, memo)
                 if status == FAILED:
                     raise self._no_solution(self._pull(number, row))
             self._seen[observe] += 1
-            self._sums[observe] += kept
+            self._sums[observe] += feedback
             if self._record is not None and number > self._record.since:
-                self._record.hear(observe, kept, row[0], imputed=imputed)
+                self._record.note_answer(observe, feedback, row[0], imputed=imputed)
         if self._open.recent.pop(number, None) is None:
             self._open.close(number)
         self._awake_at.pop(number, None)
         if self._log is not None:
-            self._log.settle(number, self._reward_of(kept))
+            self._log.settle(number, reward=self._reward_of(feedback))
 
-    def _learn_several(self, room: Room, number: int, row: Row, kept: float) -> None:
-        """Learn the feedback of a pull of several arms; ``kept`` is that of each where none has come."""
+    def _learn_several(self, workspace: Workspace, number: int, row: OpenPullRow, feedback: float) -> None:
+        """Learn the losses of a pull of several arms; where none have come, ``feedback`` is that of each."""
         drawn = self._draws[number]
-        if not math.isnan(kept):
-            units = drawn.kept or (kept,) * len(drawn.shown)
+        if not math.isnan(feedback):
+            losses = drawn.losses or (feedback,) * len(drawn.shown)
             fresh = OpenPull._make(row).restarts == self._restarts
-            if fresh and several.learn(self, room, drawn, units) == FAILED:
+            if fresh and several.learn(self, workspace, drawn, losses) == FAILED:
                 raise self._no_solution(self._pull(number, row))
-            for arm, unit in zip(drawn.shown, units, strict=True):
+            for arm, loss in zip(drawn.shown, losses, strict=True):
                 self._seen[arm] += 1
-                self._sums[arm] += unit
+                self._sums[arm] += loss
         del self._draws[number]
 
-    def _write_down(self, log: DecisionLog, pull: Pull, weight: float, awake: FloatArray | None) -> None:
-        """The arm whose outcome will be known, and the probability that it had to be it."""
+    def _log_decision(self, log: DecisionLog, pull: Pull, weight: float, awake: FloatArray | None) -> None:
+        """Log the arm whose outcome will be known, and the probability with which it was drawn."""
         probability = weight if self._policy.decoupled else pull.probability
         p: Iterable[float] = ()
         if log.probabilities:
             p = self._distribution() if awake is None else self._among().p.tolist()
-        log.decide(pull.id, pull.round, pull.observe, probability, dict(zip(self._arms, p, strict=False)))
+        others = dict(zip(self._arms, p, strict=False))
+        log.decide(pull.id, number=pull.round, arm=pull.observe, probability=probability, others=others)
 
-    def _reward_of(self, kept: float) -> float:
-        """What was kept of feedback as a reward, in the user's range."""
-        value = self._range.value_of("reward", kept)
-        is_loss = isinstance(self._range, LearnedRange) and self._range.word == "loss"
+    def _reward_of(self, feedback: float) -> float:
+        """Feedback, as the range gave it, as a reward in the user's range."""
+        value = self._range.value_of("reward", feedback)
+        is_loss = isinstance(self._range, LearnedRange) and self._range.feedback_kind == "loss"
         return -value if is_loss else value
 
-    def _learn_range(self, learned: LearnedRange, arm: int, kept: float) -> float:
-        """The loss in [0, 1] of what was kept for an arm, from which the range learns too."""
-        unit = learned.loss_of(kept)
+    def _learn_range(self, learned: LearnedRange, arm: int, feedback: float) -> float:
+        """The loss in [0, 1] that the feedback of an arm is by the range in force, which learns from it."""
+        loss = learned.loss_of(feedback)
         if arm not in self._roster.retired:
-            learned.learn(arm, kept)
-        return unit
+            learned.learn(arm, feedback)
+        return loss
 
     def restart(self) -> None:
         """Let the policy forget everything and start afresh, because the world has changed.
@@ -567,41 +568,41 @@ class Playing:
                 self._record.begin_anew(self._pulls)
             self._restarts += 1
 
-    def _among(self) -> Restricted:
-        """What is needed where not all arms are awake."""
+    def _among(self) -> RestrictedKernels:
+        """Kernels and buffers for draws among some arms, made when they are first needed."""
         if self._restricted is None:
-            made = self._restricted = Restricted(self._n_played, self._params, self._state, self._own)
+            made = self._restricted = RestrictedKernels(self._n_played, self._params, self._state, self._own)
             self._start(made, made.kernels, "among")
         return self._restricted
 
-    def _batch(self) -> Batch:
-        """What is needed for many pulls at once."""
+    def _batch(self) -> BatchKernels:
+        """Kernels and buffers for many pulls at once, made when they are first needed."""
         if self._batched is None:
-            made = self._batched = Batch(self._arms, self._params, self._state, self._policy.draws)
+            made = self._batched = BatchKernels(self._arms, self._params, self._state, self._policy.draws)
             self._start(made, made.kernels, "batch")
         return self._batched
 
-    def _find_any(self, pull: Pull | str) -> tuple[int, Row | None]:
-        """The same of a pull that may be closed."""
+    def _find_any(self, pull: Pull | str) -> tuple[int, OpenPullRow | None]:
+        """As :meth:`_find`, but None, too, for a pull that is closed."""
         try:
             return self._find(pull)
         except RepeatedPullError:
-            return life_and_round(pull)[1], None
+            return instance_and_round(pull)[1], None
 
-    def _find(self, pull: Pull | str) -> tuple[int, Row | None]:
+    def _find(self, pull: Pull | str) -> tuple[int, OpenPullRow | None]:
         """The round of a pull, and what is remembered of it: None if its wait is over."""
         if type(pull) is Pull and type(pull.round) is int:
-            number, life = pull.round, pull.bandit
+            number, instance = pull.round, pull.bandit
         else:
-            life, number = life_and_round(pull)
+            instance, number = instance_and_round(pull)
         row = self._open.recent.get(number) or self._open.get(number)
-        if row and self._lives[row[-1]] == life:
+        if row and self._instances[row[-1]] == instance:
             return number, row
-        if life.rpartition("-")[0] != family_of(self._id):
+        if instance.rpartition("-")[0] != bandit_prefix(self._id):
             raise ForeignPullError(f"{pull!r} was made by another bandit; update that one")
         if 1 <= number <= self._last_overdue():
             return number, None
-        if life == self._life and 1 <= number <= self._rounds:
+        if instance == self._instance and 1 <= number <= self._rounds:
             raise self._repeated(pull)
         raise UnknownPullError(
             f"{pull!r} is not open in this bandit, which has made {counted(self._rounds, 'pull')}: it has "
@@ -625,12 +626,12 @@ class Playing:
             f"{self._policy!r} found no solution after {pull!r}; go back to a saved state; {fix}"
         )
 
-    def _pull(self, number: int, row: Row) -> Pull:
+    def _pull(self, number: int, row: OpenPullRow) -> Pull:
         record = OpenPull._make(row)
-        if self._room is not None:
-            return several.pull_of(self._arms, number, self._draws[number], self._lives[record.life])
+        if self._workspace is not None:
+            return several.pull_of(self._arms, number, self._draws[number], self._instances[record.instance])
         arm, observe = self._arms[record.arm], self._arms[record.observe]
-        return Pull(number, arm, observe, record.probability, self._lives[record.life])
+        return Pull(number, arm, observe, record.probability, self._instances[record.instance])
 
     @property
     def probabilities(self) -> dict[Label, float]:

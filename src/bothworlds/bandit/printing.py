@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, NamedTuple
 
-from bothworlds._words import counted, plural
+from bothworlds._words import counted, html_table, plural
 
 if TYPE_CHECKING:
     from bothworlds.bandit.queries import Queries
@@ -14,13 +14,13 @@ SHOWN_ARMS = 20
 
 
 class Arm(NamedTuple):
-    """A row of the table."""
+    """An arm, as a row of the table."""
 
     label: str
     p: float
     pulls: int
     mean: str
-    """Of what was seen, in the user's own word and range."""
+    """Of what was seen, as rewards or losses, whichever is reported, in the user's range."""
     past: str
     """How its probability has moved, as a line of blocks."""
 
@@ -35,7 +35,7 @@ def arms_of(bandit: Queries) -> list[Arm]:
                 continue
             mean = "–"
             if bandit._seen[i]:
-                value = bandit._range.value_of(bandit._word, bandit._sums[i] / bandit._seen[i])
+                value = bandit._range.value_of(bandit._feedback_kind, bandit._sums[i] / bandit._seen[i])
                 mean = f"{value:.4g}"
             past = history.line(label) if len(history) > 1 else ""
             rows.append(Arm(str(label), probabilities[label], bandit._pulls[i], mean, past))
@@ -43,7 +43,7 @@ def arms_of(bandit: Queries) -> list[Arm]:
 
 
 def headline(bandit: Queries) -> str:
-    """What it is and how far."""
+    """The number of arms, the policy, and how many pulls were made and are open."""
     of = f" of {bandit.horizon}" if bandit.horizon is not None else ""
     open_pulls = len(bandit.outstanding) if bandit._defers else len(bandit._open)
     waiting = f", {open_pulls} outstanding" if open_pulls else ""
@@ -54,19 +54,19 @@ def headline(bandit: Queries) -> str:
 
 
 def line(bandit: Queries) -> str:
-    """For ``repr``."""
+    """One line, for ``repr``."""
     first = arms_of(bandit)[0]
     return f"<Bandit: {headline(bandit)}; likeliest next: {first.label} ({first.p:.1%})>"
 
 
 def text(bandit: Queries) -> str:
-    """For ``print``."""
-    arms, word = arms_of(bandit), bandit._word
+    """A table, for ``print``."""
+    arms, kind = arms_of(bandit), bandit._feedback_kind
     width = max(3, *(len(arm.label) for arm in arms[:SHOWN_ARMS]))
     past = "  so far" if arms[0].past else ""
-    lines = [f"Bandit: {headline(bandit)}", f"{'arm':<{width}}  next pull    pulls  mean {word}{past}"]
+    lines = [f"Bandit: {headline(bandit)}", f"{'arm':<{width}}  next pull    pulls  mean {kind}{past}"]
     for label, p, pulls, mean, past in arms[:SHOWN_ARMS]:
-        line = f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(word)}}  {past}"
+        line = f"{label:<{width}}  {p:>9.2%}  {pulls:>7}  {mean:>{5 + len(kind)}}  {past}"
         lines.append(line.rstrip())
     if len(arms) > SHOWN_ARMS:
         lines.append(f"… and {counted(len(arms) - SHOWN_ARMS, 'more arm')}")
@@ -74,15 +74,9 @@ def text(bandit: Queries) -> str:
 
 
 def page(bandit: Queries) -> str:
-    """For notebooks."""
+    """A table and a chart in HTML, for notebooks."""
     arms = arms_of(bandit)
-    body = "".join(
-        f"<tr><td>{html.escape(label)}</td><td>{p:.2%}</td><td>{pulls}</td><td>{mean}</td></tr>"
-        for label, p, pulls, mean, _ in arms[:SHOWN_ARMS]
-    )
-    more = f"<p>… and {counted(len(arms) - SHOWN_ARMS, 'more arm')}</p>" if len(arms) > SHOWN_ARMS else ""
-    return (
-        f"<p><b>Bandit</b>: {html.escape(headline(bandit))}</p>"
-        f"<table><thead><tr><th>arm</th><th>next pull</th><th>pulls</th><th>mean {bandit._word}</th></tr>"
-        f"</thead><tbody>{body}</tbody></table>{more}{bandit.history.svg()}"
-    )
+    rows = [[label, f"{p:.2%}", str(pulls), mean] for label, p, pulls, mean, _ in arms[:SHOWN_ARMS]]
+    more = [f"… and {counted(len(arms) - SHOWN_ARMS, 'more arm')}"] if len(arms) > SHOWN_ARMS else []
+    table = html_table(["arm", "next pull", "pulls", f"mean {bandit._feedback_kind}"], rows, more)
+    return f"<p><b>Bandit</b>: {html.escape(headline(bandit))}</p>{table}{bandit.history.svg()}"

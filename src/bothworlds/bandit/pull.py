@@ -45,7 +45,8 @@ class Pull(NamedTuple):
     observe: Label
     probability: float
     bandit: str
-    """The bandit that made it, in the life that made it: a copy, a loaded or a forked one is another."""
+    """The instance that made it: its bandit, and which copy of it. One that is copied, loaded or forked is
+    another instance of the same bandit."""
 
     @property
     def id(self) -> str:
@@ -154,31 +155,31 @@ class PullOfSeveral(Pull):
         return f"Pull(round={self.round}, arms={self.arms!r}, {shown}probabilities=({p}))"
 
 
-# --- ids: <bandit>-<life>-<round> ------------------------------------------------------------------------
+# --- ids: <bandit>-<instance>-<round> -------------------------------------------------------------------
 
-NO_LIFE = "000000000000"  # that of pulls in files which know of no lives
+NO_INSTANCE = "000000000000"  # of pulls that version 0.1 saved, whose ids have no such part
 
 
-def family_of(bandit: str) -> str:
-    """What the pulls of one bandit, in all its lives, have in common."""
+def bandit_prefix(bandit: str) -> str:
+    """What the ids of all pulls of one bandit begin with, whichever instance made them."""
     return bandit[:8]
 
 
-def new_life(bandit: str) -> str:
-    """A name for a bandit from now on: 48 bits from the system, which no copy and no fork shares."""
-    return f"{family_of(bandit)}-{secrets.token_hex(6)}"
+def new_instance_id(bandit: str) -> str:
+    """An id for a new instance of a bandit: 48 random bits from the system, which no copy or fork shares."""
+    return f"{bandit_prefix(bandit)}-{secrets.token_hex(6)}"
 
 
 def parts_of(pull_id: str) -> tuple[str, int]:
-    """The life of the bandit and the round that an id is made of."""
+    """The id of the instance and the round, of which the id of a pull is made."""
     bandit, _, number = pull_id.rpartition("-")
     if not bandit or not number.isdecimal():
         raise ValueError(pull_id)
     return bandit, int(number)
 
 
-def life_and_round(pull: Any) -> tuple[str, int]:
-    """Those of a pull or of its id."""
+def instance_and_round(pull: Any) -> tuple[str, int]:
+    """The id of the instance that made a pull, and its round; from the pull or its id."""
     if isinstance(pull, (Pull, str)):
         try:
             return parts_of(pull.id if isinstance(pull, Pull) else pull)

@@ -92,7 +92,7 @@ class Queries(Changing):
                 world=world,
                 low=self._range.low,
                 high=self._range.high,
-                word=self._word,
+                feedback_kind=self._feedback_kind,
                 joint=joint,
                 probabilities=np.array(self._distribution()),
                 since=self._record.since,
@@ -186,7 +186,7 @@ class Queries(Changing):
         """The pulls that wait for feedback, oldest first."""
         with self._lock:
             self._close_overdue()
-            return tuple(self._pull(number, pull) for number, pull in self._open if math.isnan(pull.kept))
+            return tuple(self._pull(number, pull) for number, pull in self._open if math.isnan(pull.feedback))
 
     @property
     def late(self) -> int:

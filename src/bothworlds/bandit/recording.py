@@ -1,4 +1,4 @@
-"""What a bandit keeps of its own decisions, so that something valid can be said of them at any time."""
+"""What a bandit records of its own decisions for ``Bandit.evidence``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ KINDS = (None, "arms", "full")
 APPROXIMATE = 1e-6  # the error of probabilities that are integrals; a larger one is safe
 
 
-class Record:
-    """Sums over answers, and from which pull on decisions count; how many were made, the bandit knows."""
+class EvidenceRecord:
+    """What evidence needs: sums over answers, and from which pull on decisions count.
+
+    How many decisions were made is counted by the bandit.
+    """
 
     # kernels, which are attributes
     answer: Callable[..., None]
@@ -36,7 +39,9 @@ class Record:
         self.begin_anew(pulls)
 
     @classmethod
-    def of(cls, kind: Any, policy: Policy, params: Any, scale: Any, pulls: Sequence[int]) -> Record | None:
+    def of(
+        cls, kind: Any, policy: Policy, params: Any, scale: Any, pulls: Sequence[int]
+    ) -> EvidenceRecord | None:
         """From the option of a bandit; None where nothing is kept."""
         _check.one_of("evidence", kind, KINDS)
         if kind is None:
@@ -72,12 +77,12 @@ class Record:
             "answer_many": (evidence_state.answered_many, (self.state, numbers, values, values)),
         }
 
-    def hear(self, arm: int, loss: float, probability: float, *, imputed: bool) -> None:
-        """The answer to a decision that counts; one that was imputed says nothing of when."""
+    def note_answer(self, arm: int, loss: float, probability: float, *, imputed: bool) -> None:
+        """Add the loss of a decision that counts; the time of one that was imputed says nothing of drift."""
         note = self.impute if imputed else self.answer
         note(self.state, arm, 1.0 - loss, min(1.0, probability + self.slack))
 
-    def hear_many(self, arms: IntArray, losses: FloatArray, probabilities: FloatArray) -> None:
+    def note_answers(self, arms: IntArray, losses: FloatArray, probabilities: FloatArray) -> None:
         """The same for many, in their order."""
         self.answer_many(self.state, arms, 1.0 - losses, np.minimum(1.0, probabilities + self.slack))
 
@@ -88,15 +93,15 @@ class Record:
 
     def counted(self, pulls: Sequence[int]) -> evidence_state.EvidenceState:
         """Sums in which the decisions of every arm are those since the beginning."""
-        state = statefile.copy_state(self.state)
+        state = statefile.clone_state(self.state)
         state.sums.counts[PULLS::N_COUNTS] = np.subtract(pulls, self.before)
         counted: evidence_state.EvidenceState = state
         return counted
 
-    def copy(self) -> Record:
+    def copy(self) -> EvidenceRecord:
         """An independent copy, without kernels."""
-        twin = Record(self.kind, self.slack, self.before)
-        twin.state = statefile.copy_state(self.state)
+        twin = EvidenceRecord(self.kind, self.slack, self.before)
+        twin.state = statefile.clone_state(self.state)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

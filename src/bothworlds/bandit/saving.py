@@ -15,9 +15,9 @@ from bothworlds.bandit.deadlines import LEARN_AT, Wait
 from bothworlds.bandit.history import Notes
 from bothworlds.bandit.keys import saved_secret
 from bothworlds.bandit.learned_range import LearnedRange
-from bothworlds.bandit.pull import NO_LIFE, Label, family_of, labels_of, life_and_round
+from bothworlds.bandit.pull import NO_INSTANCE, Label, bandit_prefix, instance_and_round, labels_of
 from bothworlds.bandit.recording import Kind
-from bothworlds.bandit.several import Draw, Slots
+from bothworlds.bandit.several import DrawOfSeveral, Slots
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
 from bothworlds.policies.base import Policy, require_policy, step
 
@@ -47,13 +47,15 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "clip": bandit._range.clip,
         "range": None if learned is None else learned.to_dict(),
         "wait": None if bandit._wait is None else bandit._wait._asdict(),
-        "missing": None if bandit._missing is None else {bandit._missing.word: bandit._missing.value},
+        "missing": None
+        if bandit._missing is None
+        else {bandit._missing.feedback_kind: bandit._missing.value},
         "learn_at": LEARN_AT[bandit._defers],
         "floor": 0.0 if bandit._shares is None else bandit._shares.floor,
         "fixed": None if bandit._shares is None else bandit._shares.in_order(),
         "late": bandit._late,
         "overdue": bandit._overdue,
-        "word": bandit._word,
+        "word": bandit._feedback_kind,
         "rounds": bandit._rounds,
         "restarts": bandit._restarts,
         "pulls": list(bandit._pulls),
@@ -61,17 +63,17 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "loss_sums": list(bandit._sums),
         "outstanding": [
             {
-                "id": f"{bandit._lives[record.life]}-{number}",
+                "id": f"{bandit._instances[record.instance]}-{number}",
                 "arm": record.arm,
                 "probability": record.probability,
                 "observe": record.observe,
                 "weight": record.weight,
                 "memo": record.memo,
-                "loss": None if math.isnan(record.kept) else record.kept,
+                "loss": None if math.isnan(record.feedback) else record.feedback,
                 "made": record.made,
                 "restarts": record.restarts,
                 "asleep": asleep_at(bandit, number),
-                "draw": bandit._draws[number]._asdict() if number in bandit._draws else None,
+                "draw": describe_draw(bandit._draws[number]) if number in bandit._draws else None,
             }
             for number, record in bandit._open
         ],
@@ -81,6 +83,13 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "random": rng.to_dict(bandit._random),
         "state": statefile.pack(bandit._state),
     }
+
+
+def describe_draw(drawn: DrawOfSeveral) -> dict[str, Any]:
+    """What :func:`drawn_of` makes the same draw of; in files its losses are called ``kept``."""
+    described = drawn._asdict()
+    described["kept"] = described.pop("losses")
+    return described
 
 
 def asleep_at(bandit: Bandit, number: int) -> list[int]:
@@ -99,8 +108,8 @@ def restore(
         n = len(bandit._arms)
         bandit._id = statefile.text(data, "bandit")
         bandit._secret = saved_secret(data.get("secret"), bandit._id)
-        bandit._word = statefile.text(data, "word")
-        _check.one_of("word", bandit._word, ("reward", "loss"))
+        bandit._feedback_kind = statefile.text(data, "word")
+        _check.one_of("word", bandit._feedback_kind, ("reward", "loss"))
         restore_counts(bandit, data)
         for name in ("disabled", "retired"):
             for number in statefile.arms(data, name, n):
@@ -112,11 +121,11 @@ def restore(
         if data["version"] == 1:
             step(bandit._params, bandit._state)
         check_distribution(bandit)
-        bandit._lives.clear()
+        bandit._instances.clear()
         latest = 0
         for item in data["outstanding"]:
             latest = reopen(bandit, item, latest, data["version"])
-        bandit._begin_life()
+        bandit._begin_instance()
     except KeyError as error:
         raise StateError(f"the saved state lacks {error}; it is incomplete") from None
     except (InvalidArgumentError, PullError, TypeError) as error:
@@ -183,7 +192,7 @@ def problem_options(
 
 
 def restore_counts(bandit: Bandit, data: dict[str, Any]) -> None:
-    """What was counted and added up."""
+    """Restore rounds, counts of pulls and answers, sums, and evidence."""
     n = len(bandit._arms)
     bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
     bandit._restarts = count(data, "restarts")
@@ -205,42 +214,42 @@ def restore_counts(bandit: Bandit, data: dict[str, Any]) -> None:
 def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> int:
     """Open an outstanding pull of a saved state, later than round ``after``; return its round."""
     if "id" in item:
-        life, number = life_and_round(item["id"])
+        instance, number = instance_and_round(item["id"])
     else:  # as saved by version 0.1
-        life = f"{family_of(bandit._id)}-{NO_LIFE}"
+        instance = f"{bandit_prefix(bandit._id)}-{NO_INSTANCE}"
         number = _check.integer("outstanding round", item["round"], at_least=1)
     if not after < number <= bandit._rounds:
         raise StateError(
             f"outstanding round {number} is beyond pull {bandit._rounds}, the last one, or out of order"
         )
-    if life not in bandit._lives:
-        bandit._lives.append(life)
+    if instance not in bandit._instances:
+        bandit._instances.append(instance)
     n = len(bandit._arms)
     arm, observe = _check.indices("outstanding", [item["arm"], item["observe"]], below=n).tolist()
     probability = _check.number("probability", item["probability"], above=0.0, at_most=1.0)
     weight = _check.number("weight", item["weight"], above=0.0, at_most=1.0)
     memo = _check.number("memo", item["memo" if version > 1 else "epoch"], at_least=0.0)
-    kept = math.nan
+    feedback = math.nan
     if item.get("loss") is not None:
         learned = isinstance(bandit._range, LearnedRange)
         least, most = (bandit._range.low, None) if learned else (0.0, 1.0)
-        kept = _check.number("loss", item["loss"], at_least=least, at_most=most)
+        feedback = _check.number("loss", item["loss"], at_least=least, at_most=most)
     made = _check.number("made", item.get("made", 0.0), at_least=0.0)
-    since, life_number = count(item, "restarts"), bandit._lives.index(life)
+    since, instance_number = count(item, "restarts"), bandit._instances.index(instance)
     asleep = statefile.arms(item, "asleep", n)
     if observe in asleep:
         raise StateError(f"outstanding round {number} has an arm that was asleep")
     if asleep:
         bandit._awake_at[number] = np.ones(n)
         bandit._awake_at[number][asleep] = 0.0
-    row = probability, weight, memo, kept, made, arm, observe, since, life_number
+    row = probability, weight, memo, feedback, made, arm, observe, since, instance_number
     bandit._open.add(number, row)
     if bandit._problem.several:
         bandit._draws[number] = drawn_of(bandit, item["draw"])
     return number
 
 
-def drawn_of(bandit: Bandit, item: dict[str, Any]) -> Draw:
+def drawn_of(bandit: Bandit, item: dict[str, Any]) -> DrawOfSeveral:
     """The draw of an outstanding pull of several arms."""
     n = len(bandit._arms)
     fewest, most = bandit._problem.sizes(n)
@@ -254,12 +263,12 @@ def drawn_of(bandit: Bandit, item: dict[str, Any]) -> Draw:
     size = len(shown)
     weights = _check.vector("weights", item["weights"], size=size, above=0.0, at_most=1.0 + 1e-9)
     memos = _check.vector("memos", item["memos"], size=size, at_least=0.0)
-    kept = _check.vector("kept", item["kept"], at_least=0.0, at_most=1.0)
+    losses = _check.vector("kept", item["kept"], at_least=0.0, at_most=1.0)
     most_shown = len(arms) if bandit._problem.shows is None else n
-    if size > most_shown or kept.size not in (0, size):
+    if size > most_shown or losses.size not in (0, size):
         raise StateError(f"an outstanding pull has {len(arms)} arms, and shows {size}")
-    columns = probabilities.tolist(), shown, weights.tolist(), memos.tolist(), kept.tolist()
-    return Draw(tuple(arms), *map(tuple, columns))
+    columns = probabilities.tolist(), shown, weights.tolist(), memos.tolist(), losses.tolist()
+    return DrawOfSeveral(tuple(arms), *map(tuple, columns))
 
 
 def count(data: dict[str, Any], key: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds._changeover import Kernels
 from bothworlds._words import counted, did_you_mean, short
-from bothworlds.bandit.feedback import WORDS, Range
+from bothworlds.bandit.feedback import PLURALS, Range
 from bothworlds.bandit.learned_range import LearnedRange
 from bothworlds.bandit.pull import Label, PullOfSeveral, label_of, labels_of
 from bothworlds.errors import InvalidArgumentError
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from bothworlds.bandit.playing import Playing
 
 
-class Draw(NamedTuple):
-    """What a bandit remembers of such a round until its feedback arrives. Arms are numbers."""
+class DrawOfSeveral(NamedTuple):
+    """What a bandit remembers of a round of several arms until its feedback arrives. Arms are numbers."""
 
     arms: tuple[int, ...]
     probabilities: tuple[float, ...]
     shown: tuple[int, ...]
     weights: tuple[float, ...]
     memos: tuple[float, ...]
-    kept: tuple[float, ...] = ()
-    """What was reported of those shown, as the range takes it; nothing before."""
+    losses: tuple[float, ...] = ()
+    """The losses in [0, 1] that were reported of those shown, and wait for their deadline; none before."""
 
 
-class Room(NamedTuple):
-    """What the kernels work in."""
+class Workspace(NamedTuple):
+    """Arrays that the kernels of such rounds compute in."""
 
     shown: Shown
     drawn: Round
 
     @classmethod
-    def of(cls, problem: Problem, n_arms: int) -> Room | None:
+    def of(cls, problem: Problem, n_arms: int) -> Workspace | None:
         """None where a round has one arm and one observation."""
         return cls(shown_by(problem, n_arms), new_round(problem, n_arms)) if problem.several else None
 
@@ -199,11 +199,11 @@ def require_range(problem: Problem, high: float | None) -> None:
         )
 
 
-def draw(bandit: Playing, room: Room) -> Draw:
+def draw(bandit: Playing, workspace: Workspace) -> DrawOfSeveral:
     """Draw a round, whose uniforms are there."""
-    drawn = room.drawn
+    drawn = workspace.drawn
     outstanding = len(bandit._open)
-    n, count = bandit._act(bandit._params, bandit._state, bandit._own, outstanding, room.shown, drawn)
+    n, count = bandit._act(bandit._params, bandit._state, bandit._own, outstanding, workspace.shown, drawn)
     if not weighs(bandit._params):  # dear to compute, and not needed to learn
         p = bandit._policy_distribution()
         drawn.probabilities[:n] = [p[arm] for arm in drawn.played[:n]]
@@ -212,27 +212,28 @@ def draw(bandit: Playing, room: Room) -> Draw:
             seen[list(others)] += p[arm]
         drawn.weights[:count] = np.minimum(seen, 1.0)[drawn.shown[:count]]
     played, probabilities, shown, weights, memos, _ = (tuple(column.tolist()) for column in drawn)
-    return Draw(played[:n], probabilities[:n], shown[:count], weights[:count], memos[:count])
+    return DrawOfSeveral(played[:n], probabilities[:n], shown[:count], weights[:count], memos[:count])
 
 
-def learn(bandit: Playing, room: Room, drawn: Draw, units: Sequence[float]) -> int:
+def learn(bandit: Playing, workspace: Workspace, drawn: DrawOfSeveral, losses: Sequence[float]) -> int:
     """Learn the losses of those shown; the status of the solver."""
-    count = len(units)
-    for column, values in zip(room.drawn[2:], (drawn.shown, drawn.weights, drawn.memos, units), strict=True):
+    count = len(losses)
+    columns = drawn.shown, drawn.weights, drawn.memos, losses
+    for column, values in zip(workspace.drawn[2:], columns, strict=True):
         column[:count] = values
-    return bandit._learn(bandit._params, bandit._state, room.drawn, count)
+    return bandit._learn(bandit._params, bandit._state, workspace.drawn, count)
 
 
-def pull_of(arms: Sequence[Label], number: int, drawn: Draw, life: str) -> PullOfSeveral:
+def pull_of(arms: Sequence[Label], number: int, drawn: DrawOfSeveral, instance: str) -> PullOfSeveral:
     """The pull of a round."""
     played, shown = tuple(arms[i] for i in drawn.arms), tuple(arms[i] for i in drawn.shown)
-    return PullOfSeveral.of(number, played, shown, drawn.probabilities, life)
+    return PullOfSeveral.of(number, played, shown, drawn.probabilities, instance)
 
 
-def take(bandit: Playing, word: str, values: Any, drawn: Draw) -> tuple[float, ...]:
-    """What is reported of those shown, in their order, as the range takes it."""
-    name = WORDS[word]
-    if bandit._problem.sizes_differ and word == "loss":
+def take(bandit: Playing, kind: str, values: Any, drawn: DrawOfSeveral) -> tuple[float, ...]:
+    """The losses in [0, 1] of what is reported of those shown, in their order."""
+    name = PLURALS[kind]
+    if bandit._problem.sizes_differ and kind == "loss":
         fix = "an arm that is left out has reward 0: write rewards, below 0 for arms that are not worth it"
         raise InvalidArgumentError(name, values, f"given as rewards for {bandit._problem}", fix=fix)
     labels = [bandit._arms[i] for i in drawn.shown]
@@ -260,5 +261,5 @@ def take(bandit: Playing, word: str, values: Any, drawn: Draw) -> tuple[float, .
             raise InvalidArgumentError(name, values, wanted, got=counted(len(ordered), "number"))
     scale = bandit._range
     return tuple(
-        scale.take(word, value, f"{name}[{label!r}]") for label, value in zip(labels, ordered, strict=True)
+        scale.take(kind, value, f"{name}[{label!r}]") for label, value in zip(labels, ordered, strict=True)
     )

@@ -36,7 +36,7 @@ class Shares(NamedTuple):
     free: tuple[int, ...]
     """The arms that the policy plays."""
     places: dict[int, int]
-    """Where they are in the policy."""
+    """For each of them, its number as an arm of the policy."""
     left: float
     """What is left to the policy, 1 − S − n·f."""
 

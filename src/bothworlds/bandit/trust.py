@@ -32,11 +32,11 @@ class TrustState(NamedTuple):
     """The single number below."""
 
 
-TUNING = 0  # what the rate is made of
+TUNING = 0  # what the rate is computed from: see ``begin`` of each rule
 
 
 class Trust(Protocol):
-    """How it is learned."""
+    """A rule by which the distribution over experts is learned."""
 
     def begin(self) -> TrustState:
         """Before the first round: the same trust in all."""
@@ -52,12 +52,12 @@ class Exponential:
         self.n_experts, self.n_arms = n_experts, n_arms
 
     def begin(self) -> TrustState:
-        """The number of the round is what the rate is made of."""
+        """Before the first round; the scalar is the number of the round."""
         n = self.n_experts
         return TrustState(np.zeros(n), np.full(n, 1.0 / n), np.zeros(0), np.ones(1))
 
     def learn(self, state: TrustState, estimates: FloatArray) -> int:
-        """In closed form."""
+        """Learn the estimates; the distribution has a closed form."""
         add(state, estimates)
         state.scalars[TUNING] += 1.0
         rate = math.sqrt(math.log(self.n_experts) / (self.n_arms * state.scalars[TUNING]))
@@ -84,7 +84,7 @@ class Matched:
             self.regularizer = HybridParameters(self.regularizer, Tsallis(1.0 - alpha).parameters(), 1.0)
 
     def begin(self) -> TrustState:
-        """β is what the rate is made of."""
+        """Before the first round; the scalar is β."""
         n = self.n_experts
         state = TrustState(np.zeros(n), np.full(n, 1.0 / n), np.zeros(N_CARRIED), np.array([self.first_rate]))
         rate, regularizer = self._rate_and_regularizer(state)
@@ -92,9 +92,9 @@ class Matched:
         state.carried[MULTIPLIER] = -rate * slope(regularizer, math.log(n))[0]
         return state
 
-    @np.errstate(all="ignore")  # like machine code, through infinities without a word
+    @np.errstate(all="ignore")  # like machine code, through infinities without a warning
     def learn(self, state: TrustState, estimates: FloatArray) -> int:
-        """Match the rate, then solve."""
+        """Match the rate to the distribution so far, learn the estimates, and solve for the next one."""
         star, h = star_and_penalty(self.alpha, state.q)
         z = self.n_arms * star ** (1.0 - self.alpha) / (1.0 - self.alpha)
         beta = state.scalars[TUNING]
@@ -122,7 +122,7 @@ def add(state: TrustState, estimates: FloatArray) -> float:
 
 
 def trust_of(method: str, n_experts: int, n_arms: int) -> Trust:
-    """The one of this name."""
+    """The rule of this name, one of ``METHODS``."""
     if method == "exp4":
         return Exponential(n_experts, n_arms)
     return Matched(n_experts, n_arms, light=method == "spm")

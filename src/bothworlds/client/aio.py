@@ -11,7 +11,7 @@ import anyio.to_thread
 import httpx
 
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
-from bothworlds.client.calls import Call, Calls, Failure, Pause, Reply, Send, Step
+from bothworlds.client.calls import Call, Calls, Effect, Failure, Pause, Reply, Send
 from bothworlds.client.connection import failure_of, late, options
 
 T = TypeVar("T")
@@ -125,32 +125,32 @@ class AsyncClient:
     def __repr__(self) -> str:
         return f"AsyncClient({str(self._options['base_url'])!r})"
 
-    # --- steps ----------------------------------------------------------------------------------------
+    # --- effects --------------------------------------------------------------------------------------
 
     async def _run(self, call: Call[T]) -> T:
-        """Take the steps of a call."""
+        """Perform the effects of a call; its result."""
         try:
-            step = next(call)
+            effect = next(call)
             while True:
-                step = call.send(await self._take(step))
+                effect = call.send(await self._perform(effect))
         except StopIteration as end:
             result: T = end.value
             return result
 
-    async def _take(self, step: Step) -> Any:
-        if isinstance(step, Send):
-            return await self._send(step)
-        if isinstance(step, Pause):
-            return await anyio.sleep(step.seconds)
-        return await anyio.to_thread.run_sync(step.function)
+    async def _perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Send):
+            return await self._send(effect)
+        if isinstance(effect, Pause):
+            return await anyio.sleep(effect.seconds)
+        return await anyio.to_thread.run_sync(effect.function)
 
-    async def _send(self, step: Send) -> Reply | Failure:
-        with anyio.move_on_after(step.seconds):
+    async def _send(self, request: Send) -> Reply | Failure:
+        with anyio.move_on_after(request.seconds):
             try:
                 answer = await self._http.request(
-                    step.method, step.path, content=step.content, timeout=step.seconds
+                    request.method, request.path, content=request.content, timeout=request.seconds
                 )
             except httpx.RequestError as error:
-                return failure_of(error, step.seconds)
+                return failure_of(error, request.seconds)
             return Reply(answer.status_code, answer.headers, answer.content)
-        return late(step.seconds)
+        return late(request.seconds)

@@ -1,4 +1,4 @@
-"""What a client is told."""
+"""What the methods of a client return: decisions, outcomes, and what became of a spool."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Decision:
     experiment: str
     segment: str
     arm: Label
-    """To be played."""
+    """The arm to be played."""
     observe: Label
     """Whose reward or loss to report; another arm only where the policy is decoupled."""
     probability: float | None
-    """That of ``arm`` at the draw."""
+    """The probability of ``arm`` at the draw; None for a fallback."""
     deadline: datetime | None = None
     """When the service no longer waits for the outcome."""
     reason: Literal["draw", "fallback"] = "draw"

@@ -1,6 +1,6 @@
-"""What a client does, without sockets: generators that ask for steps, and get their results.
+"""What a client does, without sockets: generators that yield effects, and are sent their results.
 
-:class:`~bothworlds.client.Client` and :class:`~bothworlds.client.AsyncClient` take the steps.
+:class:`~bothworlds.client.Client` and :class:`~bothworlds.client.AsyncClient` perform the effects.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHORTEST_TRY = 0.01  # seconds: what fails after less hides why the one before h
 UNDONE = frozenset({"closed", "overloaded", "rate-limited"})  # refused before anything was done
 LATER = frozenset({408, 425, 429})  # and all of 5xx: the same request may succeed another time
 
-# --- steps ----------------------------------------------------------------------------------------------
+# --- effects --------------------------------------------------------------------------------------------
 
 
 class Send(NamedTuple):
@@ -46,7 +46,7 @@ class Send(NamedTuple):
 
 
 class Pause(NamedTuple):
-    """Wait."""
+    """Wait so many seconds; nothing is given back."""
 
     seconds: float
 
@@ -58,7 +58,7 @@ class Run(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What was answered."""
+    """What the service, or a proxy before it, answered."""
 
     status: int
     headers: Mapping[str, str]
@@ -66,16 +66,16 @@ class Reply(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why nothing was."""
+    """Why there is no reply."""
 
     detail: str
     sent: bool
     """May the request have arrived?"""
 
 
-Step: TypeAlias = Send | Pause | Run
+Effect: TypeAlias = Send | Pause | Run
 T = TypeVar("T")
-Call: TypeAlias = Generator[Step, Any, T]
+Call: TypeAlias = Generator[Effect, Any, T]
 
 
 def on_disk(function: Callable[[], T]) -> Call[T]:
@@ -121,7 +121,7 @@ class Patience:
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Seconds that are left of the deadline."""
         return self._end - time.monotonic()
 
     def seconds(self) -> float:
@@ -164,20 +164,25 @@ def exchange(method: str, path: str, body: Any, patience: Patience, read: Callab
 
 
 def exchange_many(
-    path: str, word: str, items: Sequence[Any], patience: Patience, read: Callable[[Any], T]
+    path: str, item_name: str, items: Sequence[Any], patience: Patience, read: Callable[[Any], T]
 ) -> Call[list[T | RefusedError | UnreachableError]]:
-    """The same for each item, whose errors are results; refused as a whole, the request raises."""
+    """The same for each item, whose errors are results; refused as a whole, the request raises.
+
+    ``item_name`` is what the service calls an item and, with an s, the list of them.
+    """
 
     def read_all(answer: Any) -> list[T | RefusedError]:
         return [
-            read(found[word]) if found.get("problem") is None else refused(found["status"], found["problem"])
+            read(found[item_name])
+            if found.get("problem") is None
+            else refused(found["status"], found["problem"])
             for _, found in zip(waiting, answer["results"], strict=True)
         ]
 
     results: list[Any] = [None] * len(items)
     waiting = list(range(len(items)))
     while True:
-        body = {f"{word}s": [items[i] for i in waiting]}
+        body = {f"{item_name}s": [items[i] for i in waiting]}
         try:
             answers: list[Any] = yield from exchange("POST", path, body, patience, read_all)
         except RefusedError as error:
@@ -185,8 +190,8 @@ def exchange_many(
                 raise
             middle = len(items) // 2  # too many, or too many bytes, for this service
             return [
-                *(yield from exchange_many(path, word, items[:middle], patience, read)),
-                *(yield from exchange_many(path, word, items[middle:], patience, read)),
+                *(yield from exchange_many(path, item_name, items[:middle], patience, read)),
+                *(yield from exchange_many(path, item_name, items[middle:], patience, read)),
             ]
         except UnreachableError as error:
             answers = [error] * len(waiting)
@@ -254,8 +259,8 @@ def number_of(name: str, value: Any) -> float:
     return number
 
 
-def word_of(reward: Any, loss: Any, plural: bool = False) -> tuple[str, Any]:
-    """Which of the two was given."""
+def feedback_of(reward: Any, loss: Any, plural: bool = False) -> tuple[str, Any]:
+    """The kind of feedback that was given, ``"reward"`` or ``"loss"``, and its value or values."""
     if (reward is None) == (loss is None):
         names = "rewards=... or losses=..." if plural else "reward=... or loss=..."
         both = "neither" if reward is None else "both"
@@ -349,7 +354,7 @@ class Calls:
     ) -> Decision:
         if error.in_doubt and identity is not None:
             self._in_doubt.append(identity)
-        if self._reached:  # an outage is told once, not for each decision
+        if self._reached:  # an outage is logged once, not for each decision
             self._reached = False
             logger.warning("decisions fall back: %s", error)
         return Decision(
@@ -370,16 +375,16 @@ class Calls:
 
     def report(self, decision: Decision | str, *, reward: float | None, loss: float | None) -> Call[Outcome]:
         """One outcome."""
-        word, value = word_of(reward, loss)
-        number = number_of(word, value)
+        kind, value = feedback_of(reward, loss)
+        number = number_of(kind, value)
         if isinstance(decision, Decision) and decision.id is None:
             return Outcome(None, False, "fallback")
-        report = Report(identity_of("decision", getattr(decision, "id", decision)), word, number)
+        report = Report(identity_of("decision", getattr(decision, "id", decision)), kind, number)
         path = f"/v1/decisions/{report.id}/outcome"
         try:
-            outcome = yield from exchange("PUT", path, {word: number}, self._patient(), Outcome.of)
+            outcome = yield from exchange("PUT", path, {kind: number}, self._patient(), Outcome.of)
         except UnreachableError as error:
-            return (yield from self._keep([report], error))[0]
+            return (yield from self._spool_reports([report], error))[0]
         yield from self._drain_some()
         return outcome
 
@@ -391,9 +396,9 @@ class Calls:
         losses: Iterable[float] | None,
     ) -> Call[list[Outcome]]:
         """Many outcomes."""
-        word, values = word_of(rewards, losses, plural=True)
+        kind, values = feedback_of(rewards, losses, plural=True)
         subjects, numbers = list(decisions), list(values)
-        plural = {"reward": "rewards", "loss": "losses"}[word]
+        plural = {"reward": "rewards", "loss": "losses"}[kind]
         if len(subjects) != len(numbers):
             wanted = f"of length {len(subjects)}"
             raise InvalidArgumentError(
@@ -408,13 +413,13 @@ class Calls:
             else:
                 identity = identity_of(f"decisions[{i}]", getattr(subject, "id", subject))
                 places.append(i)
-                reports.append(Report(identity, word, number))
+                reports.append(Report(identity, kind, number))
         items = [report.to_json() for report in reports]
         answers = yield from in_batches(OUTCOMES, "outcome", items, self._patient, Outcome.of)
         unsent = [i for i, answer in enumerate(answers) if isinstance(answer, UnreachableError)]
         if unsent:
-            kept = yield from self._keep([reports[i] for i in unsent], answers[unsent[0]])
-            for i, outcome in zip(unsent, kept, strict=True):
+            spooled = yield from self._spool_reports([reports[i] for i in unsent], answers[unsent[0]])
+            for i, outcome in zip(unsent, spooled, strict=True):
                 answers[i] = outcome
         elif reports:
             yield from self._drain_some()
@@ -422,7 +427,7 @@ class Calls:
             results[i] = answer
         return unless_refused(results)
 
-    def _keep(self, reports: list[Report], error: UnreachableError) -> Call[list[Outcome]]:
+    def _spool_reports(self, reports: list[Report], error: UnreachableError) -> Call[list[Outcome]]:
         """Put reports that nobody has taken into the spool."""
         spool = self._spool
         if spool is None:
@@ -525,7 +530,7 @@ def asked(
 
 
 def in_json(name: str, value: T) -> T:
-    """What can be sent."""
+    """A value that JSON can hold, or an error."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -535,14 +540,18 @@ def in_json(name: str, value: T) -> T:
 
 
 def in_batches(
-    path: str, word: str, items: Sequence[Any], patience: Callable[[], Patience], read: Callable[[Any], T]
+    path: str,
+    item_name: str,
+    items: Sequence[Any],
+    patience: Callable[[], Patience],
+    read: Callable[[Any], T],
 ) -> Call[list[Any]]:
     """A result or an error for each item, however many there are; nothing is raised."""
     results: list[Any] = []
     for begin in range(0, len(items), BATCH):
         batch = items[begin : begin + BATCH]
         try:
-            results += yield from exchange_many(path, word, batch, patience(), read)
+            results += yield from exchange_many(path, item_name, batch, patience(), read)
         except RefusedError as error:
             results += [error] * len(batch)
     return results

@@ -18,12 +18,12 @@ NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 def late(seconds: float, *, sent: bool = True) -> Failure:
-    """There is no answer yet."""
+    """The failure of a request that had no answer in time."""
     return Failure(f"no answer within {seconds:.3g} s", sent)
 
 
 def failure_of(error: httpx.RequestError, seconds: float) -> Failure:
-    """Why there is no answer."""
+    """The failure that an error of httpx is."""
     sent = not isinstance(error, NOT_SENT)
     if isinstance(error, httpx.TimeoutException):
         return late(seconds, sent=sent)

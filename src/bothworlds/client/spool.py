@@ -15,15 +15,16 @@ PAGE = 4096
 
 
 class Report(NamedTuple):
-    """The outcome of a decision; ``word`` is ``"reward"`` or ``"loss"``."""
+    """The outcome of a decision."""
 
     id: str
-    word: str
+    feedback_kind: str
+    """``"reward"`` or ``"loss"``; in the file the column is called ``word``."""
     value: float
 
     def to_json(self) -> dict[str, str | float]:
         """As the service reads it."""
-        return {"id": self.id, self.word: self.value}
+        return {"id": self.id, self.feedback_kind: self.value}
 
 
 class Spool:
@@ -58,13 +59,13 @@ class Spool:
             )
 
     def first(self, n: int) -> list[Report]:
-        """The oldest ones."""
+        """The oldest ``n`` reports."""
         with self._open() as database:
             rows = database.execute("select id, word, value from report order by number limit ?", (n,))
             return [Report(*row) for row in rows]
 
     def remove(self, ids: Iterable[str]) -> None:
-        """They need not wait any more."""
+        """Delete the reports with these ids: the service has answered them."""
         with self._open() as database:
             database.executemany("delete from report where id = ?", ((identity,) for identity in ids))
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import httpx
 
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
-from bothworlds.client.calls import Call, Calls, Failure, Pause, Reply, Send, Step
+from bothworlds.client.calls import Call, Calls, Effect, Failure, Pause, Reply, Send
 from bothworlds.client.connection import CONNECTIONS, failure_of, late, options
 
 T = TypeVar("T")
@@ -188,35 +188,35 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({str(self._options['base_url'])!r})"
 
-    # --- steps ----------------------------------------------------------------------------------------
+    # --- effects --------------------------------------------------------------------------------------
 
     def _run(self, call: Call[T]) -> T:
-        """Take the steps of a call."""
+        """Perform the effects of a call; its result."""
         try:
-            step = next(call)
+            effect = next(call)
             while True:
-                step = call.send(self._take(step))
+                effect = call.send(self._perform(effect))
         except StopIteration as end:
             result: T = end.value
             return result
 
-    def _take(self, step: Step) -> Any:
-        if isinstance(step, Send):
-            return self._send(step)
-        if isinstance(step, Pause):
-            return time.sleep(step.seconds)
-        return step.function()
+    def _perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Send):
+            return self._send(effect)
+        if isinstance(effect, Pause):
+            return time.sleep(effect.seconds)
+        return effect.function()
 
-    def _send(self, step: Send) -> Reply | Failure:
+    def _send(self, request: Send) -> Reply | Failure:
         if os.getpid() != self._process:  # forked: the connections are those of the parent
             self._connect()
         sent = self._threads.submit(
-            self._http.request, step.method, step.path, content=step.content, timeout=step.seconds
+            self._http.request, request.method, request.path, content=request.content, timeout=request.seconds
         )
         try:
-            answer = sent.result(step.seconds)
+            answer = sent.result(request.seconds)
         except TimeoutError:
-            return late(step.seconds, sent=not sent.cancel())
+            return late(request.seconds, sent=not sent.cancel())
         except httpx.RequestError as error:
-            return failure_of(error, step.seconds)
+            return failure_of(error, request.seconds)
         return Reply(answer.status_code, answer.headers, answer.content)

@@ -130,7 +130,7 @@ def note_reward(drift: DriftState, arm: int, reward: float) -> None:
 
 @kernel(inline=True)
 def worth(numbers: FloatArray) -> float:
-    """What the stake of an arm has become."""
+    """The stake of an arm times its e-value: what it is worth now."""
     return float(numbers[STAKE] * math.exp(min(numbers[LOG_E], 600.0)))
 
 
@@ -155,7 +155,7 @@ def cutoff_of(opening: FloatArray) -> float:
 
 @kernel
 def bet(numbers: FloatArray, x: float) -> None:
-    """The experts predict x, and learn it."""
+    """Let the experts of an arm predict x, which is 0 or 1, and learn it."""
     z = 0.0
     for d in range(N_EXPERTS):
         q = (numbers[ABOVE + d] + 0.5) / (numbers[ABOVE + d] + numbers[BELOW + d] + 1.0)

@@ -21,7 +21,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry
 from bothworlds.inference.engine import FACTORS, N_BETS, e_values, logs_of, multiply, normalize
-from bothworlds.inference.log import ACTION, PROPENSITY, Batch, Log
+from bothworlds.inference.log import ACTION, PROPENSITY, Log, LogBatch
 
 PRIOR = 10.0
 THRESHOLD = math.log(1000.0)
@@ -100,7 +100,7 @@ def room_for(values: FloatArray, size: int) -> FloatArray:
 
 
 class Auditor:
-    """An audit under way."""
+    """Sums over the decisions that were read so far, and what they say."""
 
     def __init__(self) -> None:
         self.decisions = 0
@@ -110,8 +110,8 @@ class Auditor:
         self._scalars = np.array([0.0, 0.0])
         self._arm = 0
 
-    def take_in(self, batch: Batch) -> None:
-        """Some more decisions."""
+    def take_in(self, batch: LogBatch) -> None:
+        """Add some decisions to the sums."""
         self.decisions += batch.actions.size
         n_arms = max(batch.distributions.shape[1], int(batch.actions.max(initial=-1)) + 1)
         self._drawn = room_for(self._drawn, n_arms)
@@ -136,7 +136,7 @@ class Auditor:
         self._scalars[1] = max(self._scalars[1], now)
 
     def result(self, labels: Sequence[Any]) -> Audit:
-        """What it says now."""
+        """The audit of all decisions so far."""
         arm = labels[self._arm] if labels else None
         return Audit(float(self._scalars[1]), THRESHOLD, self.decisions, arm, self.distributions)
 

@@ -1,4 +1,4 @@
-"""Are the promises kept? Along a run whose true means are known: which intervals have ever been wrong."""
+"""Coverage of the intervals: along a run whose true means are known, which of them were ever wrong."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Missed(NamedTuple):
     """What uniform play would have been worth, by weights."""
 
 
-class Scratch(NamedTuple):
-    """What is added up on the way."""
+class Workspace(NamedTuple):
+    """What :func:`follow` adds up on the way."""
 
     logs: FloatArray
     growth: FloatArray
@@ -62,7 +62,7 @@ def add_logs(growth: FloatArray, octaves: FloatArray, start: int, logs: FloatArr
 
 @kernel
 def clear(values: FloatArray) -> None:
-    """Zeros."""
+    """Set all values to 0."""
     for i in range(values.size):
         values[i] = 0.0
 
@@ -91,31 +91,31 @@ def follow(
     means: FloatArray,
     threshold: float,
     every: int,
-    scratch: Scratch,
+    workspace: Workspace,
     missed: Missed,
 ) -> None:
     """Play a run again, and look after every so many rounds."""
-    sums, n_arms, logs = state.sums, table.shape[1], scratch.logs
+    sums, n_arms, logs = state.sums, table.shape[1], workspace.logs
     own, even = 0.0, 0.0
     for i in range(arms.size):
         arm, p = arms[i], table[i, arms[i]]
         note_decision(sums, arm)
         note_answer(sums, arm, rewards[i], p)
         weight = 1.0 / (n_arms * p)
-        multiply(scratch.growth, 0, weight * rewards[i])
-        multiply(scratch.growth, N_BETS, weight * (1.0 - rewards[i]))
+        multiply(workspace.growth, 0, weight * rewards[i])
+        multiply(workspace.growth, N_BETS, weight * (1.0 - rewards[i]))
         if i % FACTORS == FACTORS - 1:
-            normalize(scratch.growth, scratch.octaves, 0, 2 * N_BETS)
-        scratch.means[arm, 0] += means[i, arm]
+            normalize(workspace.growth, workspace.octaves, 0, 2 * N_BETS)
+        workspace.means[arm, 0] += means[i, arm]
         for a in range(n_arms):
-            scratch.means[a, 1] += means[i, a]
+            workspace.means[a, 1] += means[i, a]
             own += table[i, a] * means[i, a]
             even += means[i, a] / n_arms
         t = i + 1.0
         if (i + 1) % every != 0:
             continue
         for a in range(n_arms):
-            wrong = look_at_arm(sums, a, scratch.means[a], t, threshold, logs)
+            wrong = look_at_arm(sums, a, workspace.means[a], t, threshold, logs)
             missed.arms[a] = max(missed.arms[a], float(wrong & 1))
             missed.any[a] = max(missed.any[a], float(wrong >> 1))
         for side in range(2):
@@ -125,7 +125,7 @@ def follow(
             if outside(logs, t, abs(side - own / t), threshold):
                 missed.value[0] = 1.0
             clear(logs)
-            add_logs(scratch.growth, scratch.octaves, side * N_BETS, logs)
+            add_logs(workspace.growth, workspace.octaves, side * N_BETS, logs)
             if outside(logs, t, abs(side - even / t), threshold):
                 missed.uniform[0] = 1.0
 
@@ -164,7 +164,7 @@ def ever_missed(
         np.ascontiguousarray(means),
         -math.log(error / 2.0),
         every,
-        Scratch(np.zeros(N_BETS), np.zeros(2 * N_BETS), np.zeros(2 * N_BETS), np.zeros((n_arms, 2))),
+        Workspace(np.zeros(N_BETS), np.zeros(2 * N_BETS), np.zeros(2 * N_BETS), np.zeros((n_arms, 2))),
         missed,
     )
     return missed

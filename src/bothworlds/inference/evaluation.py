@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray, advise_numba
-from bothworlds._words import counted
+from bothworlds._words import counted, html_table
 from bothworlds.inference.auditing import Audit, Auditor, room_for
 from bothworlds.inference.engine import N_BETS, bounds, logs_of
 from bothworlds.inference.estimates import (
@@ -101,8 +100,7 @@ class Evaluation:
         return f"<Evaluation: {self.interval}, {counted(self.decisions, 'decision')}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
-        return f"<table>{rows}</table>"
+        return html_table(("", "estimate"), self._rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types, for JSON."""

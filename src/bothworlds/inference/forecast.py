@@ -82,7 +82,7 @@ def smallest(holds: Callable[[float], bool]) -> float | None:
 
 
 def two_digits(value: float) -> int:
-    """A forecast has no more, rounded up."""
+    """Rounded up to two digits: a forecast is not more exact."""
     if value <= 0.0:
         return 0
     unit = 10.0 ** max(0, math.floor(math.log10(value)) - 1)

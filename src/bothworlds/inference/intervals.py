@@ -88,19 +88,22 @@ def digits_for(intervals: list[Interval]) -> int:
 
 
 class Scale(NamedTuple):
-    """The user's range and word: rewards in [0, 1] are what statistics are about."""
+    """The range of what is reported, and whether that is rewards or losses.
+
+    Statistics are about rewards in [0, 1]; the methods take intervals for them to the user's.
+    """
 
     low: float = 0.0
     high: float = 1.0
-    word: str = "reward"
+    feedback_kind: str = "reward"
 
     @classmethod
-    def of(cls, low: float, high: float, word: str = "reward") -> Scale:
+    def of(cls, low: float, high: float, feedback_kind: str = "reward") -> Scale:
         """A range, or an error that says what is wrong with it."""
         low = _check.number("low", low)
         high = _check.number("high", high, above=low, fix="high must exceed low")
-        _check.one_of("word", word, ("reward", "loss"))
-        return cls(low, high, word)
+        _check.one_of("feedback_kind", feedback_kind, ("reward", "loss"))
+        return cls(low, high, feedback_kind)
 
     @property
     def span(self) -> float:
@@ -108,15 +111,15 @@ class Scale(NamedTuple):
         return self.high - self.low
 
     def mean(self, low: float, estimate: float, high: float, error: float, world: World) -> Interval:
-        """An interval for a mean reward in [0, 1], in the user's word and range."""
-        if self.word == "loss":
+        """An interval for a mean reward in [0, 1], as one for what is reported, in its range."""
+        if self.feedback_kind == "loss":
             low, estimate, high = 1.0 - high, 1.0 - estimate, 1.0 - low
         at = self.low
         return Interval(at + self.span * low, at + self.span * estimate, at + self.span * high, error, world)
 
     def difference(self, low: float, estimate: float, high: float, error: float, world: World) -> Interval:
-        """An interval for a difference of mean rewards, in the user's word and range."""
-        if self.word == "loss":
+        """An interval for a difference of mean rewards, as one for what is reported, in its range."""
+        if self.feedback_kind == "loss":
             low, estimate, high = -high, -estimate, -low
         return Interval(self.span * low, self.span * estimate, self.span * high, error, world)
 

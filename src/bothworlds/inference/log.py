@@ -40,7 +40,7 @@ MANY = 1 << 12  # labels below this are looked up in a table
 SUM_SLACK = 0.01  # probabilities of a row may miss 1 by this: they are written with few digits, at times
 
 
-class Batch(NamedTuple):
+class LogBatch(NamedTuple):
     """Some decisions; the arrays of what the log does not have are empty."""
 
     actions: IntArray
@@ -132,7 +132,7 @@ class Log:
         self.places[label] = len(self.labels) - 1
         return len(self.labels) - 1
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[LogBatch]:
         """Its rows, checked, in batches."""
         row, last = 0, dict.fromkeys(ORDER)
         for columns in self.source.read([*self.wanted, *self.per_arm]):
@@ -144,10 +144,10 @@ class Log:
             propensities = _probabilities(columns[PROPENSITY], row) if PROPENSITY in columns else np.empty(0)
             distributions = self._distributions(columns, actions.size, row)
             counts = _counts(columns[COUNT], row) if COUNT in columns else np.empty(0, dtype=np.int64)
-            batch = Batch(actions, rewards, propensities, distributions, counts)
+            batch = LogBatch(actions, rewards, propensities, distributions, counts)
             if self.missing == "ignorable" and rewards.size:
                 there = ~np.isnan(rewards)
-                batch = Batch._make(part[there] if len(part) else part for part in batch)
+                batch = LogBatch._make(part[there] if len(part) else part for part in batch)
             row += actions.size
             yield batch
         if row == 0:

@@ -77,13 +77,13 @@ class ConfidenceSequence:
         self._growth, self._octaves = np.zeros(2 * N_BETS), np.zeros(2 * N_BETS)
 
     @classmethod
-    def of_counts(cls, ones: int, zeros: int, *, error: float = 0.05) -> ConfidenceSequence:
+    def of_counts(cls, *, ones: int, zeros: int, error: float = 0.05) -> ConfidenceSequence:
         """Of so many ones and so many zeros, for those who have nothing else.
 
         Examples
         --------
         >>> import bothworlds as bw
-        >>> print(bw.inference.ConfidenceSequence.of_counts(150, 250).interval())
+        >>> print(bw.inference.ConfidenceSequence.of_counts(ones=150, zeros=250).interval())
         0.375 [0.294, 0.461]
         """
         made = cls(error)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from bothworlds.inference.intervals import (
 from bothworlds.inference.regret import any_regret, stationary_regret
 from bothworlds.inference.state import EvidenceState
 from bothworlds.inference.sums import Sums, is_full
-from bothworlds.statefile import copy_state
+from bothworlds.statefile import clone_state
 
 ASSUMPTION = {
     "stationary": "in a stationary world",
@@ -89,7 +89,7 @@ class Evidence:
         What is assumed: ``"stationary"``, that no mean moves; ``"any"``, nothing. None: intervals are
         stationary, and so are verdicts until the drift alarm is raised; after that they are for any world,
         or withheld.
-    low, high, word:
+    low, high, feedback_kind:
         The range of what was reported, and whether it was a ``"reward"`` or a ``"loss"``.
     joint:
         Let all intervals of arms be right together with probability 1 − error.
@@ -112,11 +112,12 @@ class Evidence:
 
     state: EvidenceState
     labels: tuple[Any, ...]
+    _: KW_ONLY
     error: float = 0.05
     world: World | None = None
     low: float = 0.0
     high: float = 1.0
-    word: str = "reward"
+    feedback_kind: str = "reward"
     joint: bool = False
     probabilities: FloatArray | None = None
     since: int = 0
@@ -125,14 +126,14 @@ class Evidence:
     def __post_init__(self) -> None:
         _check.number("error", self.error, above=0.0, below=1.0)
         _check.one_of("world", self.world, (None, *WORLDS))
-        Scale.of(self.low, self.high, self.word)
+        Scale.of(self.low, self.high, self.feedback_kind)
         if self.world == "any" and not is_full(self.state.sums):
             raise InvalidArgumentError("world", self.world, "'stationary' or None", fix=NEEDS_PROBABILITIES)
         if len(self.labels) != self.state.sums.pulls.size:
             wanted = f"{self.state.sums.pulls.size} labels"
             raise InvalidArgumentError("labels", self.labels, wanted, got=counted(len(self.labels), "label"))
         for name, value in (
-            ("state", copy_state(self.state)),
+            ("state", clone_state(self.state)),
             ("labels", tuple(self.labels)),
             ("_places", {label: i for i, label in enumerate(self.labels)}),
         ):
@@ -146,7 +147,7 @@ class Evidence:
 
     @property
     def _scale(self) -> Scale:
-        return Scale(self.low, self.high, self.word)
+        return Scale(self.low, self.high, self.feedback_kind)
 
     @property
     def full(self) -> bool:
@@ -369,12 +370,11 @@ class Evidence:
             raise InvalidArgumentError("other", other, f"evidence with {mine}", got=str(theirs))
         louder = max((self, other), key=lambda one: (bool(one.drift), one.drift.log_e))
         state = EvidenceState(self._sums + other._sums, louder.state.drift)
-        return Evidence(
-            state, self.labels, self.error, self.world, self.low, self.high, self.word, self.joint
-        )
+        return Evidence(state, **mine)
 
     def _terms(self) -> dict[str, Any]:
-        names = ("labels", "error", "world", "low", "high", "word", "joint")
+        """What the evidence of two bandits must have in common to be added."""
+        names = ("labels", "error", "world", "low", "high", "feedback_kind", "joint")
         return {name: getattr(self, name) for name in names}
 
     # --- in words -----------------------------------------------------------------------------------
@@ -396,7 +396,7 @@ class Evidence:
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         columns = [self._intervals]
-        heads = ["arm", "pulls", f"mean {self.word}", f"interval ({HEADS[self._shown]})"]
+        heads = ["arm", "pulls", f"mean {self.feedback_kind}", f"interval ({HEADS[self._shown]})"]
         if self.world is None and self.full and self._shown != "any":
             columns.append(self.intervals("any"))
             heads.append(f"interval ({HEADS['any']})")
@@ -486,8 +486,3 @@ class Evidence:
 def _plain(interval: Interval) -> dict[str, Any]:
     estimate = None if math.isnan(interval.estimate) else interval.estimate
     return {**vars(interval), "estimate": estimate}
-
-
-def labels_up_to(labels: Sequence[Any] | None, n_arms: int) -> tuple[Any, ...]:
-    """The labels, or 0, 1, …"""
-    return tuple(range(n_arms)) if labels is None else tuple(labels)

@@ -105,13 +105,13 @@ def normalized(sums: Sums) -> Sums:
 
 
 def logs_by_arm(sums: Sums) -> FloatArray:
-    """A, arms × kinds × bets."""
+    """The logarithms of all products, arms × kinds × bets."""
     return logs_of(sums.growth, sums.octaves).reshape(sums.pulls.size, -1, N_BETS)
 
 
 @kernel(inline=True)
 def note_decision(sums: Sums, arm: int) -> None:
-    """An arm has been drawn."""
+    """Count a decision for this arm."""
     sums.counts[arm * N_COUNTS + PULLS] += 1.0
 
 

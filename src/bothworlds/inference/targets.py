@@ -12,7 +12,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.inference.log import Batch, Log
+from bothworlds.inference.log import Log, LogBatch
 
 LOGGED = "logged"  # the policy that made the log
 
@@ -36,7 +36,7 @@ class Targets:
         self.moving = False
         self.table: FloatArray | None = None
         self.function: Callable[[History], Any] | None = None
-        self._seen: list[Batch] = []
+        self._seen: list[LogBatch] = []
         first = self.policies[0] if len(self.policies) == 1 else None
         if callable(first):
             self.moving, self.function = True, first
@@ -54,7 +54,7 @@ class Targets:
             for number in range(n_arms):
                 self.reader.append(number)
 
-    def of(self, batch: Batch, before: int) -> FloatArray:
+    def of(self, batch: LogBatch, before: int) -> FloatArray:
         """Policies × arms, or rows × arms."""
         if self.function is not None:
             return self._called(batch)
@@ -69,7 +69,7 @@ class Targets:
         return np.stack([self._vector(policy, n_arms) for policy in self.policies])
 
     def finish(self, decisions: int) -> None:
-        """The log has ended."""
+        """Refuse, at the end of the log, tables of another length and arms that it does not have."""
         if self.table is not None and len(self.table) != decisions:
             self._lengths(str(decisions))
         named = [label for policy in self.policies for label in _named(policy)]
@@ -121,7 +121,7 @@ class Targets:
             vector[self.reader.places[label]] = 1.0
         return vector
 
-    def _called(self, batch: Batch) -> FloatArray:
+    def _called(self, batch: LogBatch) -> FloatArray:
         """One row for every decision, each from the history before it."""
         assert self.function is not None
         self._seen.append(batch)

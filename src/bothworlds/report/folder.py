@@ -24,10 +24,10 @@ from bothworlds.experiments.experiment import EVIDENCE
 from bothworlds.experiments.plan import Batch
 from bothworlds.experiments.store import Store
 from bothworlds.experiments.store.writing import cell_facts
-from bothworlds.inference.looks import Look
+from bothworlds.inference.checkpoints import CheckpointEvidence
 from bothworlds.simulation import Run
 
-LOOK_COLUMNS = list(Look._fields)
+LOOK_COLUMNS = list(CheckpointEvidence._fields)
 RESULT_COLUMNS = ["cell", "replication", "round", "regret", "clean_regret", "loss"]
 
 

@@ -121,7 +121,7 @@ class Batch:
         if pending.first:
             if not self._is_stored(request, identity):
                 replica.require_room(len(self.drawn))
-            learner = replica.awake(bandit)
+            learner = replica.learner_of(bandit)
             uniforms = np.empty(learner.draws)
             fill_with_key(bandit.secret, identity, uniforms)
             draw = learner.decide(uniforms, among=request.among)
@@ -186,17 +186,17 @@ class Batch:
             got = "neither" if request.reward is None else "both"
             raise InvalidArgumentError("reward", request.reward, "given, or loss, and not both", got=got)
         row = self._find(request.id)
-        word, value = ("reward", request.reward) if request.loss is None else ("loss", request.loss)
+        kind, value = ("reward", request.reward) if request.loss is None else ("loss", request.loss)
         try:
-            kept = self.replica.bandit_of(row).experiment.blank.take(word, value)
+            feedback = self.replica.bandit_of(row).experiment.blank.take(kind, value)
         except InvalidArgumentError as error:
             error.fix = "low, high and clip of the experiment say what is taken"
             raise
-        return self._close(row, REPORT, kept, request.key)
+        return self._close(row, REPORT, feedback, request.key)
 
-    def _close(self, row: DecisionRow, kind: str, kept: float | None, key: int | None) -> Pending:
+    def _close(self, row: DecisionRow, kind: str, feedback: float | None, key: int | None) -> Pending:
         self.replica.bandit_of(row)  # read now what is needed inside the transaction
-        self.closings.append(PendingClosing(row, kind, kept, key, self.replica, self))
+        self.closings.append(PendingClosing(row, kind, feedback, key, self.replica, self))
         return self.closings[-1]
 
     def _change(self, request: Change) -> Pending:
@@ -292,12 +292,12 @@ class PendingClosing(Pending):
         self,
         row: DecisionRow,
         kind: str,
-        kept: float | None,
+        feedback: float | None,
         key: int | None,
         replica: Replica,
         batch: Batch,
     ) -> None:
-        self.row, self.kind, self.kept, self.key = row, kind, kept, key
+        self.row, self.kind, self.feedback, self.key = row, kind, feedback, key
         self.replica, self.batch = replica, batch
         self.answer: Outcome | problems.ServiceError | None = None
 
@@ -307,15 +307,15 @@ class PendingClosing(Pending):
         bandit = self.replica.bandit_of(row)
         text = ids.text_of(row.id)
         closing, report = batch.closed.get(row.id), batch.reported.get(row.id)
-        if closing is not None and closing.kind in (DEFAULT, DROPPED) and self.kept is not None:
+        if closing is not None and closing.kind in (DEFAULT, DROPPED) and self.feedback is not None:
             self._late(text, closing, report)
             return None
         if closing is not None or report is not None:
             self.answer = self._again(text, closing, report)
             return None
         at_deadline = bandit.experiment.settings.learn_at == "deadline" and row.due is not None
-        if self.kept is not None and at_deadline:
-            waiting = ReportRow(row.id, self.kept, batch.now, False, self.key)
+        if self.feedback is not None and at_deadline:
+            waiting = ReportRow(row.id, self.feedback, batch.now, False, self.key)
             batch.reports[row.id] = batch.reported[row.id] = waiting
             self.answer = Outcome(text, learned=False, reason="waiting")
             return None
@@ -325,7 +325,7 @@ class PendingClosing(Pending):
             bandit.experiment.id,
             row.bandit,
             row.id,
-            self.kept,
+            self.feedback,
             row.ticket,
             batch.now,
             None,
@@ -335,12 +335,12 @@ class PendingClosing(Pending):
         return made
 
     def _late(self, text: str, closing: EntryRow, report: ReportRow | None) -> None:
-        if report is not None and report.kept != self.kept:
+        if report is not None and report.kept != self.feedback:
             self.answer = self._exists(text, report.kept)
             return
         if report is None:
-            assert self.kept is not None
-            late = ReportRow(self.row.id, self.kept, self.batch.now, True, self.key)
+            assert self.feedback is not None
+            late = ReportRow(self.row.id, self.feedback, self.batch.now, True, self.key)
             self.batch.reports[self.row.id] = self.batch.reported[self.row.id] = late
         self.answer = Outcome(
             text, learned=False, reason="late", position=closing.pos, repeated=report is not None
@@ -349,34 +349,35 @@ class PendingClosing(Pending):
     def _again(
         self, text: str, closing: EntryRow | None, report: ReportRow | None
     ) -> Outcome | problems.ServiceError:
-        """The same as before, or a contradiction."""
+        """The answer to a report of a decision that has one: the same outcome again, or a problem."""
         if closing is None:
             assert report is not None
-            if self.kept != report.kept:
+            if self.feedback != report.kept:
                 return self._exists(text, report.kept)
             return Outcome(text, learned=False, reason="waiting", repeated=True)
-        if self.kept is None:
+        if self.feedback is None:
             if closing.kind == WITHDRAWN:
                 return Outcome(text, False, "withdrawn", closing.pos, repeated=True)
             return self._exists(text, closing.kept)
-        if closing.kept != self.kept:
+        if closing.kept != self.feedback:
             return self._exists(text, closing.kept)
         return Outcome(text, learned=True, position=closing.pos, repeated=True)
 
-    def _exists(self, text: str, kept: float | None) -> problems.ServiceError:
-        stored = None if kept is None else self.replica.bandit_of(self.row).experiment.blank.value_of(kept)
+    def _exists(self, text: str, feedback: float | None) -> problems.ServiceError:
+        learner = self.replica.bandit_of(self.row).experiment.blank
+        stored = None if feedback is None else learner.value_of(feedback)
         said = "it was closed without one" if stored is None else f"the reward {stored:g} is stored"
         return problems.OutcomeExistsError(
             f"the decision {text} has had its outcome: {said}", id=text, reward=stored
         )
 
     def settle(self) -> Outcome | problems.ServiceError:
-        """What became of it."""
+        """How the decision was closed, or why not."""
         if self.answer is not None:
             return self.answer
         entry = self.batch.closed[self.row.id]
         text = ids.text_of(self.row.id)
-        if self.kept is None:
+        if self.feedback is None:
             return Outcome(text, False, "withdrawn", entry.pos)
         bandit = self.replica.bandit_of(self.row)
         if bandit.learner is not None and bandit.learner.frozen:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from bothworlds._progress import Progress
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
 
@@ -57,23 +58,11 @@ def _say(text: str) -> None:
 
 
 @contextmanager
-def _busy(text: str) -> Iterator[None]:
-    """Say on a terminal what is being done."""
-    if err.is_terminal:
-        with err.status(text):
-            yield
-    else:
-        yield
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Say on a terminal how far something is."""
-    if err.is_terminal:
-        with err.status("…") as status:
-            yield status.update
-    else:
-        yield lambda text: None
+def _showing(text: str) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal what is being done; give a function that replaces it."""
+    with Progress(text, 1.0) as progress:
+        progress.step(text)
+        yield progress.step
 
 
 @contextmanager
@@ -235,7 +224,7 @@ def _verified(url: str) -> bool:
     registry, good = Registry(url), True
     for number, project in registry.projects().items():
         store = open_store(url)
-        with _busy(f"verifying {project} …"):
+        with _showing(f"verifying {project} …"):
             verdict, broken = check(store, project), registry.broken_audit(number)
         store.close()
         found = f"{counted(verdict.decisions, 'decision')}, {counted(verdict.entries, 'log entry')}"
@@ -261,7 +250,7 @@ def move(
     from bothworlds.service.moving import move as copy
 
     url = _url(config, database)
-    with _progress() as tell:
+    with _showing("copying …") as tell:
         moved = copy(url, to, tell=tell)
     rows = ", ".join(f"{n} of {name}" for name, n in moved.rows.items() if n)
     _say(f"{_without_password(to)} has what {_without_password(url)} has: {rows}")
@@ -278,7 +267,7 @@ def backup(
 ) -> None:
     """Copy an SQLite database, while it is served or not."""
     store = _sqlite(_url(config, database))
-    with _busy(f"copying to {file} …"):
+    with _showing(f"copying to {file} …"):
         store.backup(file)
     store.close()
     _say(f"Wrote {file}.")
@@ -298,7 +287,7 @@ def restore(
         fix = "move it away, or name another with --database"
         raise InvalidArgumentError("--database", url, "one that does not exist", got=url, fix=fix)
     source = _sqlite(f"sqlite:///{file}")
-    with _busy(f"copying from {file} …"):
+    with _showing(f"copying from {file} …"):
         source.backup(path_of(url))
     source.close()
     _say(f"Made {url} of {file}. Next: bothworlds service verify")
@@ -321,7 +310,7 @@ def migrate(database: Database = None, config: ConfigFile = None) -> None:
     from bothworlds.service.store.schema import REVISIONS
 
     url = _url(config, database)
-    with _busy("migrating …"):
+    with _showing("migrating …"):
         open_store(url, migrate=True).close()
     _say(f"{_without_password(url)} has the schema {REVISIONS[-1]}.")
 
@@ -350,7 +339,7 @@ def export(
         found = replica.named(name)
         subject = exports.Subject.of(name, found.settings, found.blank.labels)
         where = folder / exports.folder_name(name)
-        with _busy(f"exporting {name} …"), _written_to("FOLDER"):
+        with _showing(f"exporting {name} …"), _written_to("FOLDER"):
             rows, files = exports.export(registry, replica.id, subject, where)
         _say(f"{name}: {counted(rows, 'decision')} in {counted(len(files), 'file')} of {where}")
     store.close()
@@ -369,7 +358,7 @@ def retain(
     from bothworlds.service.retention import export_and_retain
 
     url = _url(config, database)
-    with _progress() as tell, _written_to("--export"):
+    with _showing("looking for old decisions …") as tell, _written_to("--export"):
         gone = export_and_retain(url, project, days=days, folder=folder, tell=tell)
     if gone is None:
         raise InvalidArgumentError(

@@ -7,7 +7,7 @@ from collections import deque
 
 from bothworlds.service.store.base import ProjectRow, Store
 
-LAG = 3.0  # seconds after which all that was made is on disk
+ON_DISK_AFTER = 3.0  # seconds: decisions that any process made before are on disk
 EVERY = 1.0  # seconds between two looks
 
 
@@ -42,7 +42,7 @@ class OpenDecisions:
         if (row.start, row.retained) != (self._project.start, self._project.retained):
             self._project = row
             self._begin()
-        until = max(self._until, now - LAG)
+        until = max(self._until, now - ON_DISK_AFTER)
         self._made += self._store.count_decisions(row.id, self._until, until)
         self._until = until
         while self._recent and self._recent[0] <= until:

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, Literal, overload
 
 from bothworlds import _check
+from bothworlds.bandit.feedback import PLURALS
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
 from bothworlds.errors import InvalidArgumentError
@@ -108,14 +109,14 @@ class DurableBandit:
         """
         if rewards is None and losses is None:
             return self._hub.report(_id_of(pull), reward=reward, loss=loss)
-        word, values = ("reward", rewards) if losses is None else ("loss", losses)
+        kind, values = ("reward", rewards) if losses is None else ("loss", losses)
         numbers, texts = list(values or ()), [_id_of(each) for each in pull]
         if len(numbers) != len(texts):
             raise InvalidArgumentError(
-                f"{word}s", numbers, f"of length {len(texts)}", fix="give one for each"
+                PLURALS[kind], numbers, f"of length {len(texts)}", fix="give one for each"
             )
-        said: list[dict[str, Any]] = [{word: number} for number in numbers]
-        return self._many([Report(text, **one) for text, one in zip(texts, said, strict=True)])
+        values_of: list[dict[str, Any]] = [{kind: number} for number in numbers]
+        return self._many([Report(text, **one) for text, one in zip(texts, values_of, strict=True)])
 
     def _many(self, requests: list[Any]) -> list[Any]:
         answers = self._hub.submit(requests).result()

@@ -63,7 +63,7 @@ def schema() -> pa.Schema:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is exported: an experiment, its labels by number, and what takes a kept value back to a reward."""
+    """What is exported: an experiment, its labels by number, and what takes feedback back to a reward."""
 
     name: str
     labels: tuple[Label, ...]
@@ -158,7 +158,7 @@ def _batches(
     )
     columns = (
         *(d.id, b.segment, d.arm, d.probability, d.ticket, d.seen, d.engine, d.made, d.unit, d.context),
-        *(e.kind, e.kept, e.at, e.pos, r.kept.label("said"), r.late, r.at.label("said_at")),
+        *(e.kind, e.kept, e.at, e.pos, r.kept.label("reported"), r.late, r.at.label("reported_at")),
     )
     last_made, last_id = begin, b""
     while True:
@@ -184,14 +184,15 @@ def _row(row: Any, subject: Subject) -> dict[str, Any]:
     ticket = bytes(row.ticket)
     awake = Learner.awake_at(ticket)
     labels = [str(label) for label in subject.labels]
-    kind, kept, at = row.kind, row.kept, row.at
-    if row.said is not None and (kind is None or row.late):  # said, and not in the log, or too late for it
-        kind, kept, at = ("late" if row.late else "waiting"), (kept if row.late else None), row.said_at
+    kind, feedback, at = row.kind, row.kept, row.at
+    if row.reported is not None and (kind is None or row.late):  # not in the log yet, or too late for it
+        kind, at = ("late" if row.late else "waiting"), row.reported_at
+        feedback = feedback if row.late else None
     return {
         "time": datetime.fromtimestamp(row.made, UTC),
         "action": labels[row.arm],
         "propensity": row.probability,
-        "reward": None if kept is None else subject.value_of(kept),
+        "reward": None if feedback is None else subject.value_of(feedback),
         "id": ids.text_of(bytes(row.id)),
         "segment": row.segment,
         "observe": labels[Learner.observed(ticket)],
@@ -218,12 +219,12 @@ class Exports:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def begin(self, project: str, experiment: str, *, kept: int = 20) -> str:
+    def begin(self, project: str, experiment: str, *, keep: int = 20) -> str:
         """Make room for an export, and remove the oldest of those that are over if there are many; its id."""
         identity = ids.text_of(ids.new())
         folder = self.folder(project, identity).parent
         there = sorted(path.name for path in folder.iterdir()) if folder.exists() else []  # by time
-        for old in there[: max(0, len(there) + 1 - kept)]:
+        for old in there[: max(0, len(there) + 1 - keep)]:
             if self.find(project, old)["state"] != "running":
                 shutil.rmtree(folder / old, ignore_errors=True)
         self._write(project, identity, experiment=experiment, state="running", rows=0, files=[])
@@ -237,15 +238,15 @@ class Exports:
         def tell(rows: int) -> None:
             self._write(project, identity, experiment=subject.name, state="running", rows=rows, files=[])
 
-        said: dict[str, Any] = {"experiment": subject.name, "rows": 0, "files": []}
+        manifest: dict[str, Any] = {"experiment": subject.name, "rows": 0, "files": []}
         try:
             folder = self.folder(project, identity)
             rows, files = export(registry, number, subject, folder, tell=tell, **options)
-            said |= {"state": "done", "rows": rows, "files": files}
+            manifest |= {"state": "done", "rows": rows, "files": files}
         except Exception as error:
             detail = error.detail if isinstance(error, problems.LimitReachedError) else type(error).__name__
-            said |= {"state": "failed", "detail": detail}
-        self._write(project, identity, **said)
+            manifest |= {"state": "failed", "detail": detail}
+        self._write(project, identity, **manifest)
 
     def find(self, project: str, identity: str) -> dict[str, Any]:
         """The manifest of an export."""
@@ -270,9 +271,9 @@ class Exports:
         text = ids.text_of(ids.bytes_of(identity))
         return self._folder / ids.of_unit(b"exports", project).hex() / text
 
-    def _write(self, project: str, identity: str, **said: Any) -> None:
+    def _write(self, project: str, identity: str, **manifest: Any) -> None:
         folder = self.folder(project, identity)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = folder / f"{MANIFEST}.{os.getpid()}"
-        fresh.write_text(json.dumps(said), "utf-8")
+        fresh.write_text(json.dumps(manifest), "utf-8")
         fresh.replace(folder / MANIFEST)

@@ -49,7 +49,7 @@ from bothworlds.service.sweeping import Sweeper
 
 
 class Limits(NamedTuple):
-    """What a hub allows itself."""
+    """Bounds on the queue, the memory and the pauses of a hub."""
 
     max_queue: int = 5000
     """Requests that wait; more are refused."""
@@ -322,7 +322,7 @@ class Hub:
                 replica.catch_up()
             self._sweeper.sweep_if_due()
             replica.count_open(self._clock())
-            overdue = replica.position - replica.kept >= 2 * self.limits.snapshot_every
+            overdue = replica.position - replica.snapshot_position >= 2 * self.limits.snapshot_every
             replica.snapshot(now=ended or overdue)
 
         if self.failure is None:

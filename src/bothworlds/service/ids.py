@@ -17,13 +17,13 @@ def new() -> bytes:
 
 
 def text_of(identity: bytes) -> str:
-    """As people write it."""
+    """An id in the usual form of a UUID."""
     digits = identity.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def bytes_of(text: Any, name: str = "id") -> bytes:
-    """The id that was written like this."""
+    """The bytes of an id that is written as a UUID, or an error."""
     try:
         identity = bytes.fromhex(text.replace("-", ""))
     except (AttributeError, TypeError, ValueError):
@@ -50,7 +50,7 @@ def is_older(identity: bytes, than: float) -> bool:
 
 
 def of_unit(secret: bytes, unit: str) -> bytes:
-    """What stands for a unit: nobody without the secret can tell which."""
+    """A keyed hash of the name of a unit: nobody without the secret can find the name."""
     return blake2b(unit.encode("utf-8", "surrogatepass"), key=secret, digest_size=SIZE).digest()
 
 

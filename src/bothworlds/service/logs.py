@@ -13,7 +13,7 @@ STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What was given as ``extra``."""
+    """The fields of a record that were given as ``extra``."""
     return {name: value for name, value in vars(record).items() if name not in STANDARD}
 
 

@@ -20,7 +20,7 @@ class Decide(msgspec.Struct, frozen=True):
     """A UUID; None for a fresh one."""
     segment: str = ""
     unit: str | None = None
-    """Whom it is for."""
+    """Whom the arm is chosen for: a user, say. Kept as a keyed hash."""
     context: bytes | None = None
     """Kept with the decision, JSON say; plays no part in it."""
     among: tuple[Label, ...] | None = None
@@ -44,11 +44,11 @@ class Withdraw(msgspec.Struct, frozen=True):
 
     id: str
     key: int | None = None
-    """The number of the key that says so."""
+    """The number of the key that withdraws."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Arms of an experiment, in all its segments."""
+    """Add, retire, disable or enable an arm in all segments of an experiment, or restart all of them."""
 
     experiment: str
     what: Literal["add", "retire", "disable", "enable", "restart"]
@@ -82,17 +82,17 @@ class Decision(msgspec.Struct, frozen=True):
     experiment: str
     segment: str
     arm: Label
-    """To be played."""
+    """The arm to be played."""
     observe: Label
     """Whose reward or loss to report; another arm only where the policy is decoupled."""
     probability: float
-    """That of ``arm`` at the draw."""
+    """The probability of ``arm`` at the draw."""
     seen: int
     """The position of the log up to which had been learned."""
     made: float
-    """When, in seconds since 1970."""
+    """When it was made, in seconds since 1970."""
     deadline: float | None = None
-    """When the wait is over."""
+    """When the wait for its outcome is over, in seconds since 1970; None: never."""
     repeated: bool = msgspec.field(default=False)
     """Had it been made before?"""
 
@@ -110,11 +110,11 @@ class Outcome(msgspec.Struct, frozen=True):
     position: int | None = None
     """Where in the log the decision was closed."""
     repeated: bool = False
-    """Had the same been said before?"""
+    """Had the same been reported before?"""
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """Arms have changed."""
+    """The arms of an experiment after a change."""
 
     experiment: str
     arms: tuple[Label, ...]

@@ -33,12 +33,12 @@ TABLES = (
 
 
 class Moved(NamedTuple):
-    """What was copied."""
+    """How much was copied, and its digest."""
 
     rows: dict[str, int]
-    """Of each table."""
+    """How many, by table."""
     sha256: str
-    """Of all of them, the same on both sides."""
+    """Over all rows, the same in both databases."""
 
 
 def move(source: str, target: str, *, tell: Callable[[str], None] = lambda text: None) -> Moved:

@@ -239,22 +239,36 @@ class OutcomeExistsError(ServiceError, RepeatedPullError):
 
 
 class InvalidRequestError(ServiceError, InvalidArgumentError):
-    """A value that is not allowed."""
+    """A value that is not allowed.
+
+    Parameters
+    ----------
+    error:
+        What is wrong with it.
+    detail, place:
+        All of it in words, and where the value is in the request with what is wrong there, as an item of
+        ``errors``; by default those of the error, whose argument is a field of the body.
+    """
 
     slug = "invalid-request"
     status = 422
 
-    def __init__(self, error: InvalidArgumentError) -> None:
+    def __init__(
+        self, error: InvalidArgumentError, detail: str = "", place: dict[str, str] | None = None
+    ) -> None:
         InvalidArgumentError.__init__(
             self, error.argument, error.value, error.allowed, fix=error.fix, index=error.index, got=error.got
         )
-        self.detail = str(error)
         pointer = "".join(f"/{part}" for part in (error.argument, *error.index))
-        self.fields = {"errors": [{"pointer": pointer, "detail": str(error)}]}
-        self._error = error
+        self.detail = detail or str(error)
+        self.fields = {"errors": [place or {"pointer": pointer, "detail": str(error)}]}
+        self._made_of = error, detail, place
+
+    def __str__(self) -> str:
+        return self.detail
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._error,)
+        return type(self), self._made_of
 
 
 class OverloadedError(ServiceError):

@@ -44,7 +44,6 @@ BANDIT = _table("bandit", "id", "project", "experiment", "segment")
 DECISION = _table("decision", "project", *DecisionRow._fields)
 ENTRY = _table("entry", "project", *EntryRow._fields)
 REPORT = _table("report", "project", *ReportRow._fields)
-ENGINE = _table("engine", "id", "description")
 KEY = _table("api_key", "id", "project", "role", "hash", "label", "created", "expires", "revoked", "number")
 AUDIT = _table(
     "audit",

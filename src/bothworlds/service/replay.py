@@ -26,8 +26,8 @@ class Replay:
     ) -> None:
         self.position = 0
         self.learners = {row.id: settings[row.experiment].learner() for row in bandits}
-        self.told: set[int] = set()
-        """Bandits that were told anything."""
+        self.updated: set[int] = set()
+        """Bandits with an entry in the log, or a state with which it begins."""
         self.engines: set[int] = set()
         """Those that computed the states with which the log begins."""
         self._secrets = secrets
@@ -52,31 +52,31 @@ class Replay:
                             f"the state of bandit {number}, with which the log begins, is damaged"
                         )
                     replay.learners[number] = Learner.load(base.state)
-                    replay.told.add(number)
+                    replay.updated.add(number)
                     replay.engines.add(base.engine)
         return replay
 
     def apply(self, entries: Sequence[EntryRow]) -> None:
         """Learn what follows on what was learned."""
-        told: dict[int, tuple[list[bytes], list[float]]] = {}
+        pending: dict[int, tuple[list[bytes], list[float]]] = {}  # tickets and feedback, by bandit
         for entry in entries:
             if entry.bandit is None:
-                self._learn(told)
+                self._learn(pending)
                 self._change(entry)
             else:
-                self.told.add(entry.bandit)
+                self.updated.add(entry.bandit)
                 if entry.kept is not None and entry.ticket is not None:
-                    tickets, kept = told.setdefault(entry.bandit, ([], []))
+                    tickets, feedback = pending.setdefault(entry.bandit, ([], []))
                     tickets.append(entry.ticket)
-                    kept.append(entry.kept)
-        self._learn(told)
+                    feedback.append(entry.kept)
+        self._learn(pending)
         if entries:
             self.position = entries[-1].pos
 
-    def _learn(self, told: dict[int, tuple[list[bytes], list[float]]]) -> None:
-        for number, (tickets, kept) in told.items():
-            self.learners[number].learn(tickets, kept)
-        told.clear()
+    def _learn(self, pending: dict[int, tuple[list[bytes], list[float]]]) -> None:
+        for number, (tickets, feedback) in pending.items():
+            self.learners[number].learn(tickets, feedback)
+        pending.clear()
 
     def _change(self, entry: EntryRow) -> None:
         if entry.kind == SETTINGS:

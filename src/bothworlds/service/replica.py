@@ -25,7 +25,7 @@ from bothworlds.service.messages import Decision
 from bothworlds.service.settings import POOL, Settings, name_of
 from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, Store
 
-DAY = 86_400.0
+DAY = 86_400.0  # seconds
 YOUNG = 3600.0  # seconds for which decisions are kept in any case
 CHUNK = 1000  # entries that are read at once: as many as caches hold
 LARGEST = 512_000  # the same, where they are of many bandits
@@ -89,7 +89,7 @@ class Replica:
 
     Notes
     -----
-    For one thread. A bandit without a learner in memory has been told nothing since its last snapshot: its
+    For one thread. A bandit without a learner in memory has no entry since its last snapshot: its
     learner is made of that when it is first needed.
     """
 
@@ -120,8 +120,8 @@ class Replica:
         self._by_id: dict[int, Experiment] = {}
         self._touched: set[SegmentBandit] = set()  # since states were last dumped
         self._dumped: tuple[int, dict[int, bytes]] = (0, {})  # a position and states there, to be kept
-        self.position = self.kept = row.snapshot
-        """Up to here has been learned, and is in snapshots."""
+        self.position = self.snapshot_position = row.snapshot
+        """Up to these positions the log has been learned, and is in snapshots."""
         self._find_experiments()
         self._find_bandits()
         for entry in store.changes(self.id, 0, self.position):
@@ -137,12 +137,14 @@ class Replica:
         if not (self.store.changed() or self.doubted or certainly):
             return
         limit = CHUNK
-        while told := self.store.tail(self.id, self.position, limit):
+        while rows := self.store.tail(self.id, self.position, limit):
             self._alone = False
-            columns = [list(map(itemgetter(i), told)) for i in range(4)]
-            changes = self.store.changes(self.id, self.position, told[-1][0]) if None in columns[1] else []
-            self._apply(columns, changes, behind=len(told) == limit or limit > CHUNK)
-            if len(set(columns[1])) * FEW > len(told):  # learners are told many at a time, if there are many
+            columns = [list(map(itemgetter(i), rows)) for i in range(4)]
+            changes = self.store.changes(self.id, self.position, rows[-1][0]) if None in columns[1] else []
+            self._apply(columns, changes, behind=len(rows) == limit or limit > CHUNK)
+            if len(set(columns[1])) * FEW > len(
+                rows
+            ):  # where bandits are many, so that each learner gets many at a time
                 limit = min(8 * limit, LARGEST)
         self.doubted = False
 
@@ -160,11 +162,11 @@ class Replica:
     def _apply(
         self, columns: Sequence[Sequence[Any]], changes: Sequence[EntryRow], *, behind: bool = False
     ) -> None:
-        """Learn what follows on what was learned; the columns are those of ``Told``.
+        """Learn what follows on what was learned; the columns are those of ``LearnerRow``.
 
         ``behind``: there is more to come, and no time to note states.
         """
-        positions, numbers, kept, tickets = columns
+        positions, numbers, feedback, tickets = columns
         last = self.position + len(positions)
         if positions[0] != self.position + 1 or positions[-1] != last:
             raise StateError(
@@ -177,13 +179,13 @@ class Replica:
         for stop in sorted(stops.keys() | set(marks)):
             change = stops.get(stop)
             end = stop - first + (change is None)  # the entry at the stop is an outcome, or the change
-            self._learn(numbers[begin:end], kept[begin:end], tickets[begin:end])
+            self._learn(numbers[begin:end], feedback[begin:end], tickets[begin:end])
             if change is not None:
                 self._change(change)
             begin, self.position = stop - first + 1, stop
             if stop in marks:
                 self._dump()
-        self._learn(numbers[begin:], kept[begin:], tickets[begin:])
+        self._learn(numbers[begin:], feedback[begin:], tickets[begin:])
         self.position = last
 
     def _prepare(self, numbers: set[int], changes: Sequence[EntryRow]) -> None:
@@ -193,24 +195,26 @@ class Replica:
         if not numbers <= self.bandits.keys():
             self._find_bandits()
         for number in numbers:
-            self.awake(self.bandits[number])
+            self.learner_of(self.bandits[number])
 
-    def _learn(self, numbers: Sequence[Any], kept: Sequence[Any], tickets: Sequence[Any]) -> None:
-        """Outcomes of bandits, in their order; None where a decision was closed without one."""
-        if None in kept:
-            told = [row for row in zip(numbers, kept, tickets, strict=True) if row[1] is not None]
-            if not told:
+    def _learn(self, numbers: Sequence[Any], feedback: Sequence[Any], tickets: Sequence[Any]) -> None:
+        """Learn the feedback of bandits, in its order; None where a decision was closed without any."""
+        if None in feedback:
+            rows = [row for row in zip(numbers, feedback, tickets, strict=True) if row[1] is not None]
+            if not rows:
                 return
-            numbers, kept, tickets = zip(*told, strict=True)
+            numbers, feedback, tickets = zip(*rows, strict=True)
         places: dict[int, int] = {}
         for number in numbers:
             places.setdefault(number, len(places))
         bandits = [self.bandits[number] for number in places]
         self._touched.update(bandits)
         if len(bandits) == 1:
-            self.awake(bandits[0]).learn(tickets, kept)
+            self.learner_of(bandits[0]).learn(tickets, feedback)
         elif bandits:
-            learn_all([self.awake(one) for one in bandits], [places[n] for n in numbers], tickets, kept)
+            learn_all(
+                [self.learner_of(one) for one in bandits], [places[n] for n in numbers], tickets, feedback
+            )
 
     def _change(self, entry: EntryRow) -> None:
         """Let arms change in all segments; what was refused at its place in the log changes nothing."""
@@ -241,8 +245,8 @@ class Replica:
             experiment.settings = msgspec.structs.replace(experiment.settings, **settings)
             experiment.version = entry.pos
 
-    def awake(self, bandit: SegmentBandit) -> Learner:
-        """The learner of a bandit, made of its last snapshot if it has none: nothing came since."""
+    def learner_of(self, bandit: SegmentBandit) -> Learner:
+        """The learner of a bandit; if it is not in memory, of its last snapshot: it has no entry since."""
         if bandit.learner is None:
             bandit.learner = self._restored(bandit)
         return bandit.learner
@@ -250,7 +254,7 @@ class Replica:
     def _restored(self, bandit: SegmentBandit, *, certainly: bool = False) -> Learner:
         learner: Learner | None = None
         at = 0
-        incomplete = certainly  # is the state older than what this bandit was told?
+        incomplete = certainly  # may entries of this bandit follow on the state?
         for snapshot in self.store.snapshots(bandit.id):
             if snapshot.pos > self.position:  # by a process that is ahead
                 incomplete = True
@@ -269,16 +273,16 @@ class Replica:
             learner, at = self._first(bandit)
         changes = iter([change for change in bandit.experiment.changes if change[0] > at])
         upcoming = next(changes, None)
-        while incomplete and (told := self.store.tail(self.id, at, CHUNK, bandit=bandit.id)):
-            for pos, _, kept, ticket in told:
+        while incomplete and (rows := self.store.tail(self.id, at, CHUNK, bandit=bandit.id)):
+            for pos, _, feedback, ticket in rows:
                 if pos > self.position:
                     incomplete = False
                     break
                 while upcoming is not None and upcoming[0] < pos:
                     learner.change(*upcoming[1:])
                     upcoming = next(changes, None)
-                if kept is not None and ticket is not None:
-                    learner.learn([ticket], [kept])
+                if feedback is not None and ticket is not None:
+                    learner.learn([ticket], [feedback])
                 at = pos
         while upcoming is not None:
             learner.change(*upcoming[1:])
@@ -313,7 +317,7 @@ class Replica:
     def _dump(self) -> None:
         """Note the states that have moved since the last time, as they are here."""
         if self._touched:
-            states = {bandit.id: self.awake(bandit).dump() for bandit in self._touched}
+            states = {bandit.id: self.learner_of(bandit).dump() for bandit in self._touched}
             self._dumped = self.position, self._dumped[1] | states  # those of before have not moved
             self._touched.clear()
 
@@ -328,7 +332,7 @@ class Replica:
             self._dumped = 0, {}
             for number in sorted(differ):
                 self._diverged(self.bandits[number], pos)
-        self.kept = self.position if now else max(pos, self.kept)
+        self.snapshot_position = self.position if now else max(pos, self.snapshot_position)
 
     def forget_sweeps(self) -> None:
         """Look at all deadlines again, here and after a restart."""
@@ -427,7 +431,7 @@ class Replica:
         found = self.named(experiment)
         if segment not in found.segments:
             self._find_bandits()
-        source = self.awake(found.segments[segment]) if segment in found.segments else found.blank
+        source = self.learner_of(found.segments[segment]) if segment in found.segments else found.blank
         return Learner.load(source.dump())
 
     # --- decisions ------------------------------------------------------------------------------------

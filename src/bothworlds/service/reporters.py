@@ -46,16 +46,16 @@ Stream: TypeAlias = tuple[int, int]
 
 @dataclass(eq=False)
 class Reporter:
-    """What is known of a key."""
+    """A key, how often it asked and reported, and how its reports compare with those of others."""
 
     number: int | None
-    """None for all who come without one."""
+    """Of the key; None stands for all requests without one."""
     decisions: int = 0
-    """That it asked for."""
+    """How many it asked for."""
     answered: int = 0
     """Of those, how many were reported on, by anybody."""
     reports: int = 0
-    """That it made."""
+    """How many it made."""
     compared: int = 0
     """Of those, how many were held against reports of others, each as often as it was."""
     difference: float = 0.0
@@ -77,7 +77,7 @@ class Pair:
     first: Reporter
     second: Reporter
     place: int
-    """The so-and-so-many-th pair of the project."""
+    """1 for the first pair of the project, 2 for the second: its part of the error depends on it."""
     reports: int = 0
     total: float = 0.0
     difference: float = 0.0
@@ -87,7 +87,7 @@ class Pair:
     above: int = 0
     """Reports of the first that are ahead, over all arms."""
     below: int = 0
-    """The same, of the second."""
+    """Reports of the second that are ahead, over all arms."""
     peak: float = -math.inf
 
     @property
@@ -102,7 +102,7 @@ class Pair:
 
     @property
     def differs(self) -> bool:
-        """Is the evidence, at its best, enough?"""
+        """Was the evidence ever beyond the threshold of this pair, place·(place + 1)/error?"""
         return self.peak >= math.log(self.place * (self.place + 1) / ERROR)
 
 
@@ -117,7 +117,7 @@ class _Reports:
 
 
 class Reporters:
-    """All that a project was asked and told, by key.
+    """The decisions that each key of a project asked for, and the outcomes that it reported.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Reporters:
         return iter(list(self._reporters.values()))
 
     def of(self, number: int | None) -> Reporter:
-        """What is known of a key."""
+        """The reporter with this number, made if there is none."""
         found = self._reporters.get(number)
         if found is None:
             found = self._reporters[number] = Reporter(number)
@@ -202,11 +202,11 @@ class Reporters:
         new = []
         for reporter in self:
             own = [pair for pair in pairs if reporter in (pair.first, pair.second)]
-            told = [pair for pair in own if pair.reports >= ENOUGH or pair.differs]
+            enough = [pair for pair in own if pair.reports >= ENOUGH or pair.differs]
             reporter.compared = sum(pair.reports for pair in own) // 2
             reporter.difference = _difference(reporter, own)
             reporter.log_e = max((pair.peak for pair in own), default=-math.inf)
-            reporter.compared_with, reporter.differs_from = len(told), sum(pair.differs for pair in told)
+            reporter.compared_with, reporter.differs_from = len(enough), sum(pair.differs for pair in enough)
             if 2 * reporter.differs_from > reporter.compared_with and not reporter.odd:
                 reporter.odd = True
                 new.append(reporter)

@@ -23,19 +23,18 @@ from typing import NamedTuple
 from bothworlds import _check
 from bothworlds.bandit.learner import engine
 from bothworlds.service.replay import Replay
-from bothworlds.service.replica import Replica
+from bothworlds.service.replica import DAY, Replica
 from bothworlds.service.store import open_store
 from bothworlds.service.store.base import ProjectRow, Store
 from bothworlds.service.sweeping import LOOKBACK
 
-DAY = 86_400.0
 CHUNK = 20_000  # entries that are read at once
 ROWS = 1000  # that are deleted in one transaction
 PAUSE = 0.005  # seconds between two of them, for those who decide
 
 
 class Retained(NamedTuple):
-    """What went."""
+    """How many rows were deleted, and what is left."""
 
     before: float
     """Decisions that were made before this time are no longer kept; seconds since 1970."""
@@ -203,7 +202,7 @@ def _goes(store: Store, row: ProjectRow, until: float) -> bool:
 def _fold(
     store: Store, row: ProjectRow, until: float, tell: Callable[[str], None]
 ) -> tuple[int, dict[int, bytes]]:
-    """Where the log can begin, and the states there of bandits that had been told anything."""
+    """Where the log can begin, and the states there of bandits that have any entry before."""
     with store.write(row.id, log=False) as head:
         last = min(row.snapshot, head - 1)  # the last entry stays: it says how long the log is
     seen = store.first_seen(row.id, until)
@@ -217,4 +216,4 @@ def _fold(
         tell(f"{replay.position} entries read")
         if young is not None or not entries:
             break
-    return replay.position, {number: replay.learners[number].dump() for number in replay.told}
+    return replay.position, {number: replay.learners[number].dump() for number in replay.updated}

@@ -106,10 +106,10 @@ def altered_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
     """Checked settings of which some are others; ``archived``, which is none of them, may be among them."""
     for name in changes:
         _check.one_of("settings", name, (*ALTERABLE, "archived"))
-    kept = {name: getattr(settings, name) for name in settings.__struct_fields__}
-    policy = policies.from_dict(kept.pop("policy"))
+    given = {name: getattr(settings, name) for name in settings.__struct_fields__}
+    policy = policies.from_dict(given.pop("policy"))
     named = {name: value for name, value in changes.items() if name != "archived"}
-    return settings_of(kept.pop("arms"), policy, **(kept | named))
+    return settings_of(given.pop("arms"), policy, **(given | named))
 
 
 def name_of(argument: str, value: Any, *, empty: bool = False) -> str:

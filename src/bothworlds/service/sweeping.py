@@ -78,9 +78,9 @@ class Sweeper:
     def _entry(self, pos: int, row: DecisionRow, report: ReportRow | None, now: float) -> EntryRow:
         experiment = self._replica.bandit_of(row).experiment
         missing = experiment.settings.missing
-        kind, kept, key = DROPPED, None, None
+        kind, feedback, key = DROPPED, None, None
         if report is not None:
-            kind, kept, key = REPORT, report.kept, report.key
+            kind, feedback, key = REPORT, report.kept, report.key
         elif missing is not None:
-            kind, kept = DEFAULT, experiment.blank.take("reward", missing)
-        return EntryRow(pos, kind, experiment.id, row.bandit, row.id, kept, row.ticket, now, None, key)
+            kind, feedback = DEFAULT, experiment.blank.take("reward", missing)
+        return EntryRow(pos, kind, experiment.id, row.bandit, row.id, feedback, row.ticket, now, None, key)

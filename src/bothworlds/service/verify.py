@@ -14,12 +14,12 @@ from bothworlds.service.store.base import DecisionRow, Store
 
 CHUNK = 20_000
 CLOSE = 1e-9  # how near probabilities of another engine must be
-SHOWN = 20  # differences that are told in full
+SHOWN = 20  # differences that are listed
 
 
 @dataclass
 class Verdict:
-    """What was recomputed, and what differs."""
+    """How much was recomputed, and what differs from what is stored."""
 
     start: int = 0
     """Where the log begins: what was before is no longer kept."""
@@ -30,11 +30,11 @@ class Verdict:
     """Decisions of another engine, or after one, of which the probability must be near, not the same."""
     n_differences: int = 0
     differences: list[str] = field(default_factory=list)
-    """The first of them, in words."""
+    """The first of them, a sentence each."""
 
     @property
     def ok(self) -> bool:
-        """Is everything as it was?"""
+        """Is all that was recomputed as it is stored?"""
         return not self.n_differences
 
     def differ(self, text: str) -> None:
@@ -94,8 +94,8 @@ def verify(store: Store, project: str = "default") -> Verdict:
     )
     decisions = store.scan_decisions(row.id)
     decision = next(decisions, None)
-    kept = iter(snapshots)
-    snapshot = next(kept, None)
+    remaining = iter(snapshots)
+    snapshot = next(remaining, None)
 
     def check_here() -> None:
         """Decisions and snapshots at this position."""
@@ -118,7 +118,7 @@ def verify(store: Store, project: str = "default") -> Verdict:
                 and replay.learners[snapshot.bandit].dump() != snapshot.state
             ):
                 verdict.differ(f"{where} is another state")
-            snapshot = next(kept, None)
+            snapshot = next(remaining, None)
 
     check_here()
     while entries := store.entries(row.id, replay.position, CHUNK):

@@ -9,12 +9,12 @@ import numpy as np
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.environments import Environment
 from bothworlds.inference import state as evidence_state
-from bothworlds.inference.looks import Look, Truth, look
+from bothworlds.inference.checkpoints import CheckpointEvidence, Truth, evidence_at_checkpoint
 from bothworlds.inference.sums import N_COUNTS, PULLS
 from bothworlds.policies.base import Policy
 from bothworlds.simulation.engine import Record, no_record
 
-N_LOOKED = len(Look._fields)
+N_LOOKED = len(CheckpointEvidence._fields)
 
 
 class Watch:
@@ -42,7 +42,7 @@ class Watch:
         evidence_state.answered_many(self.state, arms, 1.0 - losses, weights)
         mark = np.searchsorted(self.marks, t)
         if mark < self.marks.size and self.marks[mark] == t:
-            self.looks[mark] = look(self.state, self._truth(world, t))
+            self.looks[mark] = evidence_at_checkpoint(self.state, self._truth(world, t))
 
     def _truth(self, world: Any, t: int) -> Truth:
         losses = self.environment.mean_losses_so_far(world, t)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from bothworlds._jit import FloatArray, IntArray
 from bothworlds.experiments.plan import Batch
-from bothworlds.inference.looks import Look
+from bothworlds.inference.checkpoints import CheckpointEvidence
 from bothworlds.simulation.engine import CLEAN_REGRET, LOSS, REGRET
 
 KEY = b"bothworlds"
@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
         pa.field("p", pa.list_(pa.field("element", pa.float32(), nullable=False))),  # replication 0 only
     ]
 )
-LOOKED = pa.schema([*SCHEMA, *(pa.field(name, pa.float64()) for name in Look._fields)])
+LOOKED = pa.schema([*SCHEMA, *(pa.field(name, pa.float64()) for name in CheckpointEvidence._fields)])
 """The columns of a study that asks for evidence; null: not known."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bothworlds._jit import FloatArray
-from bothworlds.inference.looks import Look
+from bothworlds.inference.checkpoints import CheckpointEvidence
 from bothworlds.report.folder import Results, Runs
 from bothworlds.report.numbers.lower import asymptotic_bounds
 from bothworlds.report.numbers.statistics import (
@@ -345,7 +345,7 @@ def certainty(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
 
 def _look_columns(runs: Runs, prefix: str) -> dict[str, FloatArray]:
     assert runs.looks is not None
-    found = dict(zip(Look._fields, np.moveaxis(runs.looks, -1, 0), strict=True))
+    found = dict(zip(CheckpointEvidence._fields, np.moveaxis(runs.looks, -1, 0), strict=True))
     return found | {name: found[f"{prefix}{name}"] for name in ("standing", "wrong", "missed", "width")}
 
 

@@ -15,7 +15,7 @@ from bothworlds.service.replica import Replica
 
 
 def fields_of(key: registry.Key) -> dict[str, object]:
-    """What may be told of a key: never its hash."""
+    """What may be shown of a key: never its hash."""
     return {
         "id": key.id,
         "project": key.project_name,
@@ -123,7 +123,7 @@ async def new_link(call: Call) -> Answer:
 async def new_session(call: Call) -> Answer:
     """Exchange a link for a cookie, with which the board can be read."""
     value = call.service.doorkeeper.session(call.body.link)
-    kept = f"{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={int(SESSION_SECONDS)}"
+    cookie = f"{COOKIE}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={int(SESSION_SECONDS)}"
     if call.headers.get(b"x-forwarded-proto") == b"https" or call.scope["scheme"] == "https":
-        kept += "; Secure"
-    return Answer(status=204, headers=[(b"set-cookie", kept.encode())])
+        cookie += "; Secure"
+    return Answer(status=204, headers=[(b"set-cookie", cookie.encode())])

@@ -101,7 +101,7 @@ class Doorkeeper:
     # --- the board ------------------------------------------------------------------------------------
 
     def link(self, key: str) -> str:
-        """A word that opens the board once, for an hour; it goes after the ``#``, which no server sees."""
+        """What opens the board once, for an hour, signed; it goes after the ``#``, which no server sees."""
         return self._sign("link", key, time.time() + LINK_SECONDS)
 
     def session(self, link: str) -> str:

@@ -39,7 +39,7 @@ def request_of(call: Call, body: schemas.NewDecision) -> messages.Decide:
 
 
 def decision_of(made: messages.Decision) -> schemas.Decision:
-    """What the client is told."""
+    """A decision of the hub as it is sent to a client."""
     return schemas.Decision(
         id=made.id,
         experiment=made.experiment,
@@ -54,7 +54,7 @@ def decision_of(made: messages.Decision) -> schemas.Decision:
 
 
 def outcome_of(found: messages.Outcome) -> schemas.Outcome:
-    """What the client is told."""
+    """An outcome of the hub as it is sent to a client."""
     return schemas.Outcome(id=found.id, learned=found.learned, reason=found.reason, position=found.position)
 
 

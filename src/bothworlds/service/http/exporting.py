@@ -29,8 +29,9 @@ async def start(call: Call) -> Answer:
     if len(service.exporting) >= service.config.limits.max_exports:
         raise problems.LimitReachedError(f"{len(service.exporting)} exports are under way")
     await note(call, "export", body.experiment, body)
-    kept = service.config.limits.kept_exports
-    identity = await asyncio.to_thread(exports.begin, project, body.experiment, kept=kept)
+    identity = await asyncio.to_thread(
+        exports.begin, project, body.experiment, keep=service.config.limits.kept_exports
+    )
     task = asyncio.create_task(
         asyncio.to_thread(
             exports.run,

@@ -21,6 +21,6 @@ async def ready(call: Call) -> Answer:
 
 async def metrics(call: Call) -> Answer:
     """What Prometheus reads."""
-    odd_keys = call.service.watch(call.caller.project).odd_keys
+    odd_keys = call.service.monitor(call.caller.project).odd_keys
     text = call.service.metrics.text(call.hub, odd_keys)
     return Answer(text, media_type=b"text/plain; version=0.0.4; charset=utf-8")

@@ -28,14 +28,14 @@ class Metrics:
     def __init__(self) -> None:
         self._all = CollectorRegistry()
         self._projects: dict[str, ProjectMetrics] = {}
-        kept: dict[str, Any] = {"registry": self._all, "namespace": "bothworlds"}
-        self.refused = Counter("refused", "Requests that were refused.", ["problem"], **kept)
-        self.commit_seconds = Histogram("commit_seconds", "Seconds per batch.", buckets=SECONDS, **kept)
-        self.batch_size = Histogram("batch_size", "Requests per batch.", buckets=SIZES, **kept)
+        common: dict[str, Any] = {"registry": self._all, "namespace": "bothworlds"}
+        self.refused = Counter("refused", "Requests that were refused.", ["problem"], **common)
+        self.commit_seconds = Histogram("commit_seconds", "Seconds per batch.", buckets=SECONDS, **common)
+        self.batch_size = Histogram("batch_size", "Requests per batch.", buckets=SIZES, **common)
         self.request_seconds = Histogram(
-            "request_seconds", "Seconds per request.", ["method", "route"], buckets=SECONDS, **kept
+            "request_seconds", "Seconds per request.", ["method", "route"], buckets=SECONDS, **common
         )
-        self.free_bytes = Gauge("free_bytes", "Bytes left on the disk of the database.", **kept)
+        self.free_bytes = Gauge("free_bytes", "Bytes left on the disk of the database.", **common)
 
     def of(self, project: str) -> ProjectMetrics:
         """The counters of a project."""
@@ -59,16 +59,16 @@ class ProjectMetrics:
 
     def __init__(self) -> None:
         self._all = CollectorRegistry()
-        kept: dict[str, Any] = {"registry": self._all, "namespace": "bothworlds"}
-        self.decisions = Counter("decisions", "Decisions that were made.", ["experiment"], **kept)
-        self.outcomes = Counter("outcomes", "Outcomes that were answered.", ["reason"], **kept)
-        self._queue_depth = Gauge("queue_depth", "Requests that wait.", **kept)
-        self._position = Gauge("log_position", "Entries that were learned.", **kept)
-        self._open = Gauge("open_decisions", "Open decisions.", **kept)
-        self._oldest = Gauge("oldest_open_seconds", "Age of the oldest open decision in memory.", **kept)
-        self._frozen = Gauge("frozen_bandits", "Bandits that learn no more.", **kept)
-        self._odd_keys = Gauge("odd_keys", "Keys whose rewards are not like those of others.", **kept)
-        self._divergences = Gauge("divergences", "States that others have kept otherwise.", **kept)
+        common: dict[str, Any] = {"registry": self._all, "namespace": "bothworlds"}
+        self.decisions = Counter("decisions", "Decisions that were made.", ["experiment"], **common)
+        self.outcomes = Counter("outcomes", "Outcomes that were answered.", ["reason"], **common)
+        self._queue_depth = Gauge("queue_depth", "Requests that wait.", **common)
+        self._position = Gauge("log_position", "Entries that were learned.", **common)
+        self._open = Gauge("open_decisions", "Open decisions.", **common)
+        self._oldest = Gauge("oldest_open_seconds", "Age of the oldest open decision in memory.", **common)
+        self._frozen = Gauge("frozen_bandits", "Bandits that learn no more.", **common)
+        self._odd_keys = Gauge("odd_keys", "Keys whose rewards are not like those of others.", **common)
+        self._divergences = Gauge("divergences", "States that others have kept otherwise.", **common)
 
     def text(self, hub: Hub, odd_keys: int) -> bytes:
         """All of it."""

@@ -14,6 +14,7 @@ from bothworlds._words import did_you_mean, short
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.service import problems
 
+# How msgspec words what it refuses; tests/service/test_msgspec.py fails if it says otherwise.
 WHERE = re.compile(r" - at `(?:key in )?\$(.*)`\Z")
 UNKNOWN = re.compile(r"Object contains unknown field `(.*)`\Z")
 MISSING = re.compile(r"Object missing required field `(.*)`\Z")
@@ -26,19 +27,19 @@ FIELD = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\Z')
 
 def at(pointer: str, detail: str) -> problems.InvalidRequestError:
     """A mistake at a place of the body; an empty pointer is the whole of it."""
-    error = InvalidArgumentError(pointer.strip("/") or "body", None, "otherwise", got=detail)
-    problem = problems.InvalidRequestError(error)
-    problem.detail = f"{pointer or 'the body'}: {detail}"
-    problem.fields = {"errors": [{"pointer": pointer, "detail": detail}]}
-    return problem
+    place = {"pointer": pointer, "detail": detail}
+    return _mistake(pointer.strip("/") or "body", f"{pointer or 'the body'}: {detail}", place)
 
 
 def of_parameter(name: str, detail: str) -> problems.InvalidRequestError:
     """A mistake in what is after the question mark."""
-    problem = at(name, detail)
-    problem.detail = f"{name} {detail}"
-    problem.fields = {"errors": [{"parameter": name, "detail": detail}]}
-    return problem
+    return _mistake(name, f"{name} {detail}", {"parameter": name, "detail": detail})
+
+
+def _mistake(argument: str, detail: str, place: dict[str, str]) -> problems.InvalidRequestError:
+    """What decoders refuse is known in words alone: they give neither the value nor what is allowed."""
+    error = InvalidArgumentError(argument, None, "as the service describes it", got=place["detail"])
+    return problems.InvalidRequestError(error, detail, place)
 
 
 def of_query(name: str, value: str, error: msgspec.ValidationError) -> problems.InvalidRequestError:
@@ -69,13 +70,12 @@ def of_malformed(error: msgspec.DecodeError, raw: bytes) -> problems.MalformedRe
     at = int(found[1])
     begin = at - 1 if raw[at - 1 : at] in (b"-", b"+") else at
     before = raw[:begin]
-    if word := NO_NUMBER.match(raw, begin):
+    if constant := NO_NUMBER.match(raw, begin):
         field = FIELD.search(before)
         who = repr(field[1].decode("utf-8", "replace")) if field else "a value"
-        said = (
-            f"{who} is {word[0].decode()} at byte {begin}, and JSON has no NaN and no Infinity; send a number"
-        )
-        return problems.MalformedRequestError(f"the body is no JSON: {said}")
+        said = f"{who} is {constant[0].decode()} at byte {begin}"
+        rule = "JSON has no NaN and no Infinity; send a number"
+        return problems.MalformedRequestError(f"the body is no JSON: {said}, and {rule}")
     why = BYTE.sub("", text).removeprefix("JSON is malformed: ").strip()
     after = f", after {before[-40:].decode('utf-8', 'replace')!r}" if before else ""
     return problems.MalformedRequestError(f"the body is no JSON: {why} at byte {at}{after}")
@@ -116,8 +116,8 @@ class _Number(str):
     __repr__ = str.__str__
 
 
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(word)
+def _no_number(constant: str) -> NoReturn:
+    raise ValueError(constant)
 
 
 def explain(error: msgspec.ValidationError, kind: Any, sent: Any) -> tuple[str, str]:

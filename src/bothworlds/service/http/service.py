@@ -18,11 +18,11 @@ from bothworlds.service.http.metrics import Metrics
 from bothworlds.service.hub import Hub, Limits
 from bothworlds.service.logs import logger
 from bothworlds.service.messages import Read, Request
+from bothworlds.service.monitor import Monitor
 from bothworlds.service.registry import Registry, is_postgresql, path_of
 from bothworlds.service.replica import Replica
 from bothworlds.service.retention import export_and_retain
 from bothworlds.service.store import open_store
-from bothworlds.service.watch import Watch
 
 T = TypeVar("T")
 HOUSEKEEPING = 1.0  # seconds
@@ -43,20 +43,20 @@ class Service:
         self.exporting: set[asyncio.Task[None]] = set()
         self.free_bytes: int | None = None
         self._hubs: dict[str, Hub] = {}
-        self._watches: dict[str, Watch] = {}
+        self._monitors: dict[str, Monitor] = {}
         self._opening = asyncio.Lock()
         secret = signing_secret(self.registry)
         self.doorkeeper = Doorkeeper(rate=config.limits.rate_per_key, secret=secret)
         self.doorkeeper.know(self.registry.known_keys())
         self._tasks: list[asyncio.Task[None]] = []
 
-    # --- life -----------------------------------------------------------------------------------------
+    # --- start and stop -------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Read the logs of all projects that have keys, and begin to keep house."""
         for name in sorted({key.project_name for key in self.registry.known_keys()}):
             await self.hub(name)
-        tasks = self._keep_house(), self._keep_watch(), self._keep_short()
+        tasks = self._keep_house(), self._run_monitors(), self._keep_short()
         self._tasks = [asyncio.create_task(task) for task in tasks]
 
     async def stop(self) -> None:
@@ -93,11 +93,11 @@ class Service:
         logger.info("opened", extra={"project": project, "position": hub.position})
         return hub
 
-    def watch(self, project: str) -> Watch:
-        """The watch of a project whose hub is open."""
-        if project not in self._watches:
-            self._watches[project] = Watch(self._hubs[project], self.registry)
-        return self._watches[project]
+    def monitor(self, project: str) -> Monitor:
+        """The monitor of a project whose hub is open."""
+        if project not in self._monitors:
+            self._monitors[project] = Monitor(self._hubs[project], self.registry)
+        return self._monitors[project]
 
     @property
     def hubs(self) -> dict[str, Hub]:
@@ -138,10 +138,10 @@ class Service:
                 logger.warning("housekeeping failed", extra={"error": str(error)})
             await asyncio.sleep(HOUSEKEEPING)
 
-    async def _keep_watch(self) -> None:
-        """Follow the logs, for those who look."""
+    async def _run_monitors(self) -> None:
+        """Let the monitors follow the logs, for the board."""
         if _jit.can_compile():  # in a process of its own, so that nobody waits
-            code = "import os; os.nice(19); from bothworlds.service import watch; watch.compile_kernels()"
+            code = "import os; os.nice(19); from bothworlds.service import monitor; monitor.compile_kernels()"
             none = asyncio.subprocess.DEVNULL  # who reads what we say must not wait for its end
             compiling = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", code, stdin=none, stdout=none
@@ -155,7 +155,7 @@ class Service:
             await asyncio.sleep(HOUSEKEEPING)
             for project in list(self._hubs):
                 try:
-                    await asyncio.to_thread(self.watch(project).look)
+                    await asyncio.to_thread(self.monitor(project).catch_up)
                 except problems.ServiceError as problem:
                     logger.warning("watch failed", extra={"project": project, "error": problem.detail})
                 except Exception as error:  # whatever is shown must not stop what is decided

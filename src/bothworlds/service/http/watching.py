@@ -14,18 +14,18 @@ from bothworlds.service import problems
 from bothworlds.service.http import schemas
 from bothworlds.service.http.endpoints import Answer, Call
 from bothworlds.service.http.schemas import moment
+from bothworlds.service.monitor import Monitor, Point, View, number
 from bothworlds.service.reporters import ERROR
 from bothworlds.service.store.base import DEFAULT, DROPPED, REPORT, WITHDRAWN
-from bothworlds.service.watch import Point, View, Watch, number
 
 TICK = 1.0  # seconds
 MOVED = 200  # bandits in one tick
 
 
-def bandit_of(watch: Watch, view: View) -> schemas.Bandit:
+def bandit_of(monitor: Monitor, view: View) -> schemas.Bandit:
     """A bandit as it is now."""
-    state, evidence = watch.shown(view)
-    sums = view.kept.sums
+    state, evidence = monitor.shown(view)
+    sums = view.evidence_state.sums
     intervals = {} if evidence is None else evidence.intervals()
     arms = []
     for i, label in enumerate(state.labels):
@@ -77,16 +77,20 @@ async def bandits(call: Call) -> Answer:
     """How the bandits of an experiment do, in the order of their segments."""
     name, limit = call.path["experiment"], call.query["limit"]
     settings = await call.service.read(call.hub, lambda replica: replica.named(name).settings)
-    watch, after, only = call.service.watch(call.caller.project), call.query["after"], call.query["segment"]
+    monitor, after, only = (
+        call.service.monitor(call.caller.project),
+        call.query["after"],
+        call.query["segment"],
+    )
 
     def found() -> tuple[list[schemas.Bandit], str | None]:
         views = [
             view
-            for view in watch.bandits(name)
+            for view in monitor.bandits(name)
             if (after is None or view.segment > after) and (only is None or view.segment == only)
         ]
         more = views[limit - 1].segment if len(views) > limit else None
-        return [bandit_of(watch, view) for view in views[:limit]], more
+        return [bandit_of(monitor, view) for view in views[:limit]], more
 
     here, more = await asyncio.to_thread(found)
     return Answer(
@@ -95,8 +99,8 @@ async def bandits(call: Call) -> Answer:
             learn_at=settings.learn_at,
             wait=settings.wait,
             missing=settings.missing,
-            position=watch.position,
-            behind=watch.behind,
+            position=monitor.position,
+            behind=monitor.behind,
             engine=engine(),
             bandits=here,
             after=more,
@@ -113,11 +117,11 @@ async def curve(call: Call) -> Answer:
     """How the bandit of a segment came to be what it is."""
     name, segment = call.path["experiment"], call.query["segment"] or ""
     labels = await call.service.read(call.hub, lambda replica: replica.named(name).blank.labels)
-    watch = call.service.watch(call.caller.project)
+    monitor = call.service.monitor(call.caller.project)
 
     def found() -> list[Point]:
-        view = next((view for view in watch.bandits(name) if view.segment == segment), None)
-        return [] if view is None else watch.curve(view)
+        view = next((view for view in monitor.bandits(name) if view.segment == segment), None)
+        return [] if view is None else monitor.curve(view)
 
     points = await asyncio.to_thread(found)
     step = -(-len(points) // call.query["points"]) if points else 1
@@ -131,11 +135,11 @@ async def curve(call: Call) -> Answer:
 
 async def reporters(call: Call) -> Answer:
     """What each key asked for and reported, and which of them report odd rewards."""
-    watch = call.service.watch(call.caller.project)
+    monitor = call.service.monitor(call.caller.project)
     known = await asyncio.to_thread(call.service.registry.known_keys, call.caller.project)
     named = {key.number: key for key in known}
     shown = []
-    for one in await asyncio.to_thread(watch.reported):
+    for one in await asyncio.to_thread(monitor.reported):
         key = None if one.number is None else named.get(one.number)
         shown.append(
             schemas.Reporter(
@@ -166,8 +170,8 @@ async def stream(call: Call) -> Answer:
 
 
 async def events(call: Call, since: int) -> AsyncIterator[bytes]:
-    """Ticks, until one of both goes."""
-    service, watch = call.service, call.service.watch(call.caller.project)
+    """Ticks, until the client leaves or the service stops."""
+    service, monitor = call.service, call.service.monitor(call.caller.project)
     gone = asyncio.ensure_future(left(call.receive))
     drained = asyncio.ensure_future(service.draining.wait())
     service.streams += 1
@@ -175,14 +179,14 @@ async def events(call: Call, since: int) -> AsyncIterator[bytes]:
         yield b"retry: 1000\n\n"
         while not (gone.done() or drained.done()):
             service.doorkeeper.admit(call.headers, "read")  # keys may be revoked meanwhile
-            moved = await asyncio.to_thread(watch.changed, since, MOVED)
+            moved = await asyncio.to_thread(monitor.changed, since, MOVED)
             tick = schemas.Tick(
                 at=moment(time.time()),
-                position=watch.position,
+                position=monitor.position,
                 free_bytes=service.free_bytes,
                 ready=service.why_not_ready() is None,
-                behind=watch.behind,
-                odd_keys=watch.odd_keys,
+                behind=monitor.behind,
+                odd_keys=monitor.odd_keys,
                 moved=[
                     schemas.Moved(
                         experiment=view.experiment,

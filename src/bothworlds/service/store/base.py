@@ -53,7 +53,7 @@ class BanditRow(NamedTuple):
 
 
 class DecisionRow(NamedTuple):
-    """A decision; ``ticket`` is what the learner wants back with the loss."""
+    """A decision; ``ticket`` is what :meth:`Learner.learn` wants back with the feedback."""
 
     id: bytes
     bandit: int
@@ -80,7 +80,7 @@ class EntryRow(NamedTuple):
     bandit: int | None
     decision: bytes | None
     kept: float | None
-    """What was reported, as the learner takes it; None where nothing is learned."""
+    """The feedback, as :meth:`Learner.take` gave it; None where nothing is learned."""
     ticket: bytes | None
     at: float
     body: str | None
@@ -88,7 +88,7 @@ class EntryRow(NamedTuple):
     """The number of the key that reported it."""
 
 
-Told: TypeAlias = tuple[int, int | None, float | None, bytes | None]
+LearnerRow: TypeAlias = tuple[int, int | None, float | None, bytes | None]
 """What a learner needs of an entry: pos, bandit, kept and ticket. Plain tuples, as there are millions."""
 
 
@@ -97,6 +97,7 @@ class ReportRow(NamedTuple):
 
     decision: bytes
     kept: float
+    """The feedback, as :meth:`Learner.take` gave it."""
     at: float
     late: bool
     key: int | None = None
@@ -152,7 +153,7 @@ class Store(Protocol):
         ``log``: entries will be added, so that nobody else may add any meanwhile.
         """
 
-    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[Told]:
+    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[LearnerRow]:
         """What a learner needs of the entries after this position, in their order; or of one bandit."""
 
     def changes(self, project: int, after: int, until: int) -> list[EntryRow]:
@@ -177,7 +178,7 @@ class Store(Protocol):
         """The snapshots of a bandit, the latest first."""
 
     def base(self, bandit: int) -> SnapshotRow | None:
-        """The state of a bandit where the log begins; None: it had been told nothing there."""
+        """The state of a bandit where the log begins; None: it has no entry before that."""
 
     def count_decisions(self, project: int, begin: float, end: float) -> int:
         """How many decisions were made after ``begin`` and not after ``end``."""

@@ -14,10 +14,10 @@ from bothworlds.service.store.base import (
     DecisionRow,
     EntryRow,
     ExperimentRow,
+    LearnerRow,
     ProjectRow,
     ReportRow,
     SnapshotRow,
-    Told,
 )
 
 DECISION, ENTRY = ", ".join(DecisionRow._fields), ", ".join(EntryRow._fields)
@@ -109,7 +109,7 @@ class Tables(ABC):
         """All engines by their numbers."""
         return dict(self._all("SELECT id, description FROM engine"))
 
-    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[Told]:
+    def tail(self, project: int, after: int, limit: int, *, bandit: int | None = None) -> list[LearnerRow]:
         """What a learner needs of the entries after this position, in their order."""
         only = "" if bandit is None else f"AND bandit = {int(bandit)}"
         columns = "pos, bandit, kept, ticket"
@@ -156,7 +156,7 @@ class Tables(ABC):
         return [SnapshotRow._make(row) for row in rows]
 
     def base(self, bandit: int) -> SnapshotRow | None:
-        """The state of a bandit where the log begins; None: it had been told nothing there."""
+        """The state of a bandit where the log begins; None: it has no entry before that."""
         rows = self._all(f"SELECT {SNAPSHOT} FROM base WHERE bandit = ?", bandit)
         return SnapshotRow._make(rows[0]) if rows else None
 

@@ -1,7 +1,8 @@
-"""A look at the evidence of a run whose truth may be known: what would be said, and would it be right?
+"""The evidence at a checkpoint of a run whose truth may be known: what would be said, and would it be right?
 
 Bounds of real data cannot cross: a product of n factors is at most the n-th power of their mean, so that a
-lower bound is at most the mean, and an upper one at least. So a look need not find those of all arms.
+lower bound is at most the mean, and an upper one at least. So those of all arms need not be found at a
+checkpoint.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ class Truth(NamedTuple):
     means: FloatArray | None
     """The mean reward of every arm over all rounds."""
     still: bool
-    """Do means stand still?"""
+    """Are the means the same in all rounds?"""
 
 
-class Look(NamedTuple):
-    """Numbers of one look; NaN where the truth is not known, or there are no probabilities.
+class CheckpointEvidence(NamedTuple):
+    """Numbers of one checkpoint; NaN where the truth is not known, or there are no probabilities.
 
     The first four are statements for a stationary world, which are withheld after a drift alarm; the next
     four are for any world. Intervals are joint: those of all arms are right together.
@@ -54,8 +55,8 @@ class Look(NamedTuple):
     """1 if the drift alarm has been raised."""
 
 
-def look(state: EvidenceState, truth: Truth, *, error: float = 0.05) -> Look:
-    """What ``Evidence(state, …, joint=True)`` says for both worlds, in few numbers, soon."""
+def evidence_at_checkpoint(state: EvidenceState, truth: Truth, *, error: float = 0.05) -> CheckpointEvidence:
+    """What ``Evidence(state, …, joint=True)`` says for both worlds, in few numbers, and much faster."""
     drift = bool(state.drift.scalars[RAISED_AT] != QUIET)
     stationary = StationaryWorld(state.sums)
     fixed = truth._replace(means=truth.means if truth.still else None)
@@ -64,7 +65,7 @@ def look(state: EvidenceState, truth: Truth, *, error: float = 0.05) -> Look:
     if is_full(state.sums):
         world = AnyWorld(state.sums)
         any_world = _of_world(world, np.full(world.n_arms, world.t), state.sums, truth, error, withheld=False)
-    return Look._make([*found, *any_world, float(drift)])
+    return CheckpointEvidence._make([*found, *any_world, float(drift)])
 
 
 def _of_world(

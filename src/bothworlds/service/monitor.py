@@ -23,9 +23,10 @@ from bothworlds._code_cache import cache_directory
 from bothworlds._lock import exclusive
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
-from bothworlds.inference import state as keeping
+from bothworlds.inference import state as evidence_state
 from bothworlds.inference.intervals import World
 from bothworlds.inference.statements import Evidence
+from bothworlds.service.counting import ON_DISK_AFTER
 from bothworlds.service.hub import Hub
 from bothworlds.service.logs import logger
 from bothworlds.service.messages import Read
@@ -37,9 +38,8 @@ from bothworlds.service.store.base import WITHDRAWN
 
 CURVE = sa.table("curve", sa.column("bandit"), sa.column("at"), sa.column("body"))
 CHUNK = 5000  # rows that are read at once
-LAG = 3.0  # seconds after which all that was made is on disk
 MAX_POINTS = 512  # of a curve; then every other one goes
-PATIENCE = 0.05  # seconds of work on points in one look
+PATIENCE = 0.05  # seconds of work on points each time
 ERROR = 0.05  # of a band, ever
 
 
@@ -61,7 +61,7 @@ class Point(NamedTuple):
 
 @dataclass(eq=False)
 class View:
-    """What is known of one bandit."""
+    """What the board knows of one bandit: counts, sums over mature decisions, and its curve."""
 
     bandit: int
     experiment: str
@@ -73,11 +73,13 @@ class View:
     """Are rewards in a known range, and of the arm that was played?"""
     decisions: int = 0
     closed: dict[str, int] = field(default_factory=dict)
+    """How many decisions were closed, by the kind of entry."""
     late: int = 0
+    """Reports that came after the deadline."""
     position: int = 0
-    """The last entry of the log that was about it."""
+    """The last entry of the log that closed one of its decisions."""
     last: float | None = None
-    """When that was."""
+    """When that entry was written, in seconds since 1970."""
     restarts: int = 0
     since: float = 0.0
     """Decisions before this time were made in another world: before a restart."""
@@ -88,17 +90,17 @@ class View:
     """When the last point was drawn, in milliseconds since 1970."""
 
     def __post_init__(self) -> None:
-        self.kept = keeping.init(self.n_arms, self.full)
+        self.evidence_state = evidence_state.init(self.n_arms, self.full)
 
     def grow(self, n_arms: int) -> None:
-        """Make room for arms that are new."""
+        """Add arms, of which nothing is known, until there are so many."""
         while self.n_arms < n_arms:
-            self.kept = keeping.with_another_arm(self.kept)
+            self.evidence_state = evidence_state.with_another_arm(self.evidence_state)
             self.n_arms += 1
 
     @property
     def open(self) -> int:
-        """Decisions whose outcome is out."""
+        """How many decisions are not closed."""
         return max(0, self.decisions - sum(self.closed.values()))
 
 
@@ -112,8 +114,8 @@ class State(NamedTuple):
     frozen: bool
 
 
-class Watch:
-    """Follows the log of a project, for those who look.
+class Monitor:
+    """Follows the log of a project, and has what the board shows of it.
 
     Parameters
     ----------
@@ -140,10 +142,10 @@ class Watch:
 
     # --- reading --------------------------------------------------------------------------------------
 
-    def look(self) -> None:
-        """Take in what is new. Those who look meanwhile wait for a chunk at most."""
+    def catch_up(self) -> None:
+        """Take in what is new. Whoever reads meanwhile waits for a chunk at most."""
         with self._registry.read() as db:
-            until = time.time() - LAG
+            until = time.time() - ON_DISK_AFTER
             self._count(db, self._made, until)
             self._made = max(self._made, until)
             self._follow(db)
@@ -198,7 +200,7 @@ class Watch:
                     self.reporters.of(row.key).decisions += row.n
                     self._moved[view.bandit] = None
                 if not row.waits:
-                    view.kept.sums.pulls[row.arm] += row.n
+                    view.evidence_state.sums.pulls[row.arm] += row.n
 
     def _follow(self, db: sa.Connection) -> None:
         """Entries of the log that are new."""
@@ -245,18 +247,18 @@ class Watch:
             if row.due is None and Learner.restarts_before(bytes(row.ticket)) == view.restarts:
                 view.grow(row.arm + 1)
                 if row.kind == WITHDRAWN:
-                    view.kept.sums.pulls[row.arm] -= 1.0  # it was never shown
+                    view.evidence_state.sums.pulls[row.arm] -= 1.0  # it was never shown
                 elif row.kept is not None:
                     answers.setdefault(view.bandit, []).append((row.arm, row.kept, row.probability))
         self._answer(answers)
 
     def _answer(self, answers: dict[int, list[Any]]) -> None:
         for number, rows in answers.items():
-            arms, kept, probabilities = zip(*rows, strict=True)
-            keeping.answered_many(
-                self._views[number].kept,
+            arms, losses, probabilities = zip(*rows, strict=True)
+            evidence_state.answered_many(
+                self._views[number].evidence_state,
                 np.array(arms, np.int64),
-                1.0 - np.array(kept),
+                1.0 - np.array(losses),
                 np.array(probabilities),
             )
         answers.clear()
@@ -269,7 +271,7 @@ class Watch:
             for number in anew:
                 view = self._views[number]
                 view.restarts, view.since = view.restarts + 1, row.at
-                view.kept = keeping.init(view.n_arms, view.full)
+                view.evidence_state = evidence_state.init(view.n_arms, view.full)
         if anew and self._made > row.at:
             self._count(db, row.at, self._made, anew)
 
@@ -310,7 +312,7 @@ class Watch:
         for number, some in taken.items():
             arms, rewards, probabilities = zip(*some, strict=True)
             columns = (np.array(arms, np.int64), np.array(rewards), np.array(probabilities))
-            keeping.take_in(self._views[number].kept, *columns)
+            evidence_state.take_in(self._views[number].evidence_state, *columns)
 
     def _count_late(self, db: sa.Connection) -> None:
         d, r = DECISION.c, REPORT.c
@@ -391,7 +393,7 @@ class Watch:
             view.position,
             view.decisions,
             [state.probabilities.get(label, 0.0) for label in state.labels],
-            [int(one) for one in view.kept.sums.pulls],
+            [int(one) for one in view.evidence_state.sums.pulls],
             means,
             lows,
             highs,
@@ -406,7 +408,7 @@ class Watch:
         if low is None or high is None or experiment.blank.policy.decoupled:
             return None
         view.grow(len(labels))
-        return Evidence(view.kept, labels, error=ERROR, low=low, high=high)
+        return Evidence(view.evidence_state, labels, error=ERROR, low=low, high=high)
 
     # --- showing --------------------------------------------------------------------------------------
 
@@ -423,7 +425,7 @@ class Watch:
             return state, self.evidence(view, state.labels)
 
     def curve(self, view: View) -> list[Point]:
-        """How it came to be so."""
+        """The points of its curve so far, oldest first."""
         with self._guard, self._registry.read() as db:
             return list(self._points(db, view))
 
@@ -472,28 +474,28 @@ def _bandit(replica: Replica, number: int) -> SegmentBandit:
 
 
 def _state(replica: Replica, number: int) -> State:
-    learner = replica.awake(_bandit(replica, number))
+    learner = replica.learner_of(_bandit(replica, number))
     return State(learner.labels, learner.disabled, learner.retired, learner.probabilities(), learner.frozen)
 
 
 def compile_kernels() -> None:
-    """Have the machine code of all that a watch computes, in memory and on disk; one process at a time."""
+    """Have the machine code of all that a monitor computes, in memory and on disk; one process at a time."""
     with exclusive(cache_directory() / "compiling"):
         _compute_once()
 
 
 def _compute_once() -> None:
     for full in (False, True):
-        kept = keeping.init(2, full)
+        state = evidence_state.init(2, full)
         arms, values = np.zeros(1, np.int64), np.ones(1)
-        keeping.take_in(kept, arms, values, values)
-        keeping.answered_many(kept, arms, values, values)
+        evidence_state.take_in(state, arms, values, values)
+        evidence_state.answered_many(state, arms, values, values)
         worlds: tuple[World, ...] = ("stationary", "any") if full else ("stationary",)
         for world in worlds:
-            evidence = Evidence(kept, (0, 1), world=world)
+            evidence = Evidence(state, (0, 1), world=world)
             _ = evidence.intervals(), evidence.regret, evidence.drift
 
 
 def number(value: float) -> float | None:
-    """JSON has no NaN."""
+    """A number, or None in the place of NaN and infinities, which JSON does not have."""
     return None if math.isnan(value) or math.isinf(value) else value

@@ -1,4 +1,4 @@
-"""A bandit at rest: some kilobytes of bytes instead of dozens of objects. Whoever touches it wakes it."""
+"""An idle bandit as some kilobytes of bytes instead of dozens of objects; it is unpacked when it is used."""
 
 from __future__ import annotations
 
@@ -25,38 +25,40 @@ SHARED = (
 )
 
 
-class Resting(NamedTuple):
-    """The attributes of a bandit."""
+class Packed(NamedTuple):
+    """The attributes of a bandit, packed."""
 
     shared: tuple[Any, ...]
+    """Those of ``SHARED``, as they are."""
     own: bytes
+    """The others, pickled."""
     form: Any
     """What the state is made of: nested tuples of types, and sizes of arrays."""
     numbers: bytes
     """Those of all arrays of the state, one after the other."""
 
 
-_forms: dict[Any, Any] = {}  # each once
+_forms: dict[Any, Any] = {}  # equal forms are one object
 
 
-def lay_down(attributes: dict[str, Any]) -> Resting:
-    """Pack what makes a bandit what it is."""
+def pack(attributes: dict[str, Any]) -> Packed:
+    """Pack the attributes that make a bandit what it is."""
     own = dict(attributes)
     shared = tuple(own.pop(name) for name in SHARED)
     arrays: list[Any] = []
     form = _take_apart(own.pop("_state"), arrays)
     own["_random"] = rng.to_dict(own["_random"])
     own["_roster"] = own["_roster"].disabled, own["_roster"].retired
-    packed = pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
-    return Resting(shared, packed, _forms.setdefault(form, form), b"".join(arrays))
+    pickled = pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
+    return Packed(shared, pickled, _forms.setdefault(form, form), b"".join(arrays))
 
 
-def wake(resting: Resting) -> dict[str, Any]:
+def unpack(packed: Packed) -> dict[str, Any]:
     """The attributes that were packed."""
-    attributes: dict[str, Any] = pickle.loads(resting.own) | dict(zip(SHARED, resting.shared, strict=True))
+    attributes: dict[str, Any] = pickle.loads(packed.own) | dict(zip(SHARED, packed.shared, strict=True))
     attributes["_random"] = rng.from_dict(attributes["_random"])
     attributes["_roster"] = Roster(attributes["_arms"], *attributes["_roster"])
-    attributes["_state"], _ = _put_together(resting.form, bytearray(resting.numbers), 0)
+    attributes["_state"], _ = _put_together(packed.form, bytearray(packed.numbers), 0)
     return attributes
 
 
