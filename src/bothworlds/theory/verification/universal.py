@@ -160,6 +160,6 @@ def estimator_bias(policy: Policy, n_arms: int = 4, rounds: int = 12, seed: int 
             size += weight * np.abs(estimate)
         scale = np.maximum(np.maximum(size, losses), 1.0)
         worst = max(worst, float((np.abs(expected - losses) / scale).max()))
-        _, shown, _, weight, memo = pull_once.py_func(params, state, random.random(2), 0)
-        update_once.py_func(params, state, shown, losses[shown], weight, memo)
+        _, observed, _, weight, memo = pull_once.py_func(params, state, random.random(2), 0)
+        update_once.py_func(params, state, observed, losses[observed], weight, memo)
     return Finding(-worst, rounds, math.nan)
