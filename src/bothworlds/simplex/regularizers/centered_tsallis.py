@@ -26,7 +26,7 @@ from bothworlds.simplex.regularizers.tsallis import power_spread
 
 
 class CenteredTsallisParameters(NamedTuple):
-    """1 − α."""
+    """The power 1 − α of 1/p in the slope."""
 
     power: float
 

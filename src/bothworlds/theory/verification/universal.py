@@ -36,12 +36,12 @@ class Slopes:
     w: FloatArray
 
     def slope(self, z: FloatArray, *, later: bool) -> FloatArray:
-        """F(z)."""
+        """F(z), the derivative of f; ``later``: of the function after the round."""
         value = self.a * np.log(z) - self.b * z**-self.s + self.c * z + self.e * np.exp(self.k * z)
         return value - self.u * z**-self.r - self.w if later else value
 
     def value(self, z: FloatArray, *, later: bool) -> FloatArray:
-        """f(z)."""
+        """f(z), of which the divergences are made; ``later``: the function after the round."""
         value = self.a * (z * np.log(z) - z) - self.b * z ** (1.0 - self.s) / (1.0 - self.s)
         value = value + self.c * z**2 / 2.0 + self.e / self.k * np.exp(self.k * z)
         return value - self.u * z ** (1.0 - self.r) / (1.0 - self.r) - self.w * z if later else value
