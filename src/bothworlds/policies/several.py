@@ -62,7 +62,7 @@ def shown_by(problem: Problem, n_arms: int) -> Shown:
 
 
 def new_round(problem: Problem, n_arms: int) -> Round:
-    """Room for a round."""
+    """Arrays for as many arms as a round of the problem can play and observe."""
     m = problem.sizes(n_arms)[1]
     n = m if problem.shows is None else max(map(len, problem.neighbors(n_arms)))
     played, shown = np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64)

@@ -7,7 +7,6 @@ shows itself alone (P = p), prediction with expert advice is the one in which al
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from bothworlds.policies.base import (
     probability_of,
     weight_of,
 )
+from bothworlds.policies.estimated_losses import RECENTER, add_latest_to, recenter_at, shows_its_losses
 from bothworlds.problem import Problem
 
 
@@ -55,15 +55,12 @@ class GraphState(NamedTuple):
     """The single numbers below."""
 
 
-TUNING = 0  # what the rate is made of
-OFFSET = 1  # what has been subtracted from all losses so far
+# of the single numbers, beside TUNING and OFFSET
 FAVORITE = 2  # 1 + the arm that has more than half of p and does not show itself; 0 if there is none
 # from ``learn`` to ``step``, zero between rounds
 LEARNED = 3  # number of observations
 FAVORED = 4  # FAVORITE at the draw
 N_SCALARS = 5
-
-RECENTER = 4096.0
 
 
 # --- graphs, in Python ------------------------------------------------------------------------------------
@@ -181,28 +178,19 @@ def complete_estimates(state: GraphState) -> bool:
 @kernel
 def add_latest(state: GraphState) -> float:
     """Add the estimates of the round to the sums; return the whole number subtracted from all of these."""
-    smallest = math.inf
-    for i in range(state.losses.size):
-        state.losses[i] += state.latest[i]
-        state.latest[i] = 0.0
-        smallest = min(smallest, state.losses[i])
-    if smallest <= RECENTER:
-        return 0.0
-    shift = float(math.floor(smallest))
-    for i in range(state.losses.size):
-        state.losses[i] -= shift
-    state.scalars[OFFSET] += shift
-    return shift
+    smallest = add_latest_to(state.losses, state.latest)
+    return 0.0 if smallest <= RECENTER else recenter_at(state.losses, smallest, state.scalars)
 
 
 def learns_what_it_sees(kind: type) -> None:
-    """Register all kernels but init, step and inspect of a policy with a :class:`GraphState`."""
+    """Register all kernels but init and step of a policy with a :class:`GraphState`."""
     act.register(kind)(_act)
     weight_of.register(kind)(_seen)
     probability_of.register(kind)(_played)
     memo_of.register(kind)(_favorite)
     learn.register(kind)(_learn)
     distribution.register(kind)(_distribution)
+    shows_its_losses(kind)
 
 
 def _act(params: Any, state: GraphState, uniforms: FloatArray) -> int:

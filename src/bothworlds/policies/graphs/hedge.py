@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, init, inspect, step
+from bothworlds._jit import kernel
+from bothworlds.policies.base import Policy, init, step
+from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.graphs.graph import (
-    OFFSET,
-    TUNING,
     Graph,
     GraphState,
     add_latest,
@@ -230,13 +229,3 @@ def _(params: AdaHedgeParameters, state: GraphState) -> int:
         add_latest(state)
         set_weights(params.graph, state, rate_of(params.log_arms, scalars[TUNING]))
     return CONVERGED
-
-
-def _inspect(params: Any, state: GraphState, out_rates: FloatArray, out_estimates: FloatArray) -> None:
-    for i in range(out_rates.size):
-        out_rates[i] = state.rates[i]
-        out_estimates[i] = state.losses[i] + state.scalars[OFFSET]
-
-
-inspect.register(HedgeParameters)(_inspect)
-inspect.register(AdaHedgeParameters)(_inspect)
