@@ -1,8 +1,9 @@
-"""Feedback graphs, and what policies on them share: estimates by the probability of being *seen*.
+"""Feedback graphs, and what policies on them share: estimates by the probability of being *observed*.
 
-Playing arm j shows the losses of the arms that j shows, so arm i is seen with probability P_i, the sum of p_j
-over those j that show i, and ℓ̂_i = 1[i is seen]·ℓ_i/P_i has mean ℓ_i. Bandits are the graph in which each arm
-shows itself alone (P = p), prediction with expert advice is the one in which all are always shown (P = 1).
+When arm j is played, the arms that j shows are observed. So arm i is observed with probability P_i, the sum
+of p_j over those j that show i, and ℓ̂_i = 1[i is observed]·ℓ_i/P_i has mean ℓ_i. Bandits are the graph in
+which each arm shows itself alone (P = p), prediction with expert advice is the one in which every arm shows
+all (P = 1).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class GraphState(NamedTuple):
     """Estimated losses of the round, from ``learn`` to ``step``."""
     p: FloatArray
     seen: FloatArray
-    """P_i, the probability of being seen."""
+    """P_i, the probability of being observed."""
     rates: FloatArray
     carried: FloatArray
     """What the solver starts from."""
@@ -163,8 +164,8 @@ def look_around(graph: Graph, state: GraphState) -> None:
 def complete_estimates(state: GraphState) -> bool:
     """Complete the estimated losses of the round; False if there were none.
 
-    The favorite is seen with probability 1 − p, which is small: its loss minus 1 is estimated and the 1 added
-    again, seen or not. The estimate is at most 1 then, and never large for the worse.
+    The favorite is observed with probability 1 − p, which is small: its loss minus 1 is estimated and the 1
+    added again, observed or not. The estimate is at most 1 then, and never large for the worse.
     """
     scalars = state.scalars
     learned, favored = scalars[LEARNED], int(scalars[FAVORED])

@@ -43,9 +43,9 @@ class AdaHedgeParameters(NamedTuple):
 class Hedge(Policy, name="hedge"):
     """Hedge: exponential weights, p_i ∝ exp(−η_t·L_i), with η_t = c·√(log K/t) where all losses are shown.
 
-    On other graphs it is EXP3.G: L is the sum of ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the probability of being
-    seen, and in place of t is the variance of the estimates, Σ_{s<t} Σ_i p_{s,i}/P_{s,i}, with that of the
-    first round once more in advance. That is t where P = 1, and K·t for bandits.
+    On other graphs it is EXP3.G: L is the sum of ℓ̂_i = 1[i is observed]·ℓ_i/P_i, P_i the probability of
+    being observed, and in place of t is the variance of the estimates, Σ_{s<t} Σ_i p_{s,i}/P_{s,i}, with that
+    of the first round once more in advance. That is t where P = 1, and K·t for bandits.
 
     *What is proved.* Where all losses are shown, with c = 2: adversarial √(T·log K), and O(log K/Δ) in
     stochastic worlds, so that it is best of both worlds. Where each arm shows itself alone: adversarial
@@ -58,7 +58,7 @@ class Hedge(Policy, name="hedge"):
 
     Notes
     -----
-    An arm j that does not show itself and has p_j > ½ gets the estimate 1 + 1[seen]·(ℓ_j − 1)/P_j, and
+    An arm j that does not show itself and has p_j > ½ gets the estimate 1 + 1[observed]·(ℓ_j − 1)/P_j, and
     min{p_j, 1 − p_j}/P_j in the variance.
 
     Examples
@@ -104,8 +104,8 @@ class AdaHedge(Policy, name="ada-hedge"):
     *What is proved.* Where all losses are shown: adversarial √(T·log K) + (4/3)·log K + 2; and with one best
     arm, whose gap is Δ up to a corruption of C in all, 4·log K/Δ + 2·√(C·log K/Δ) + (8/3)·log K + 4: best of
     both worlds. (The first is de Rooij et al.'s; the second follows from their bound by the variance, as
-    ``theory/bounds/graphs.py`` shows.) On other graphs it runs on ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the
-    probability of being seen, and nothing is proved here.
+    ``theory/bounds/graphs.py`` shows.) On other graphs it runs on ℓ̂_i = 1[i is observed]·ℓ_i/P_i, P_i the
+    probability of being observed, and nothing is proved here.
 
     Examples
     --------

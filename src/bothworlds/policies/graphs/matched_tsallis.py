@@ -45,7 +45,8 @@ class MatchedTsallisParameters(NamedTuple):
 class MatchedTsallis(Policy, name="matched-tsallis"):
     """FTRL with Tsallis entropy whose rate matches stability and penalty, for bandits, graphs and experts.
 
-    With the estimates ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the probability of being seen, and L their sums,
+    With the estimates ℓ̂_i = 1[i is observed]·ℓ_i/P_i, P_i the probability of being observed, and L their
+    sums,
 
         p = argmin <p, L> + β_t·ψ_α(p) + β̄·ψ_{1−α}(p),   ψ_α(p) = −(1/α)·Σ_i (p_i^α − p_i),
 
@@ -70,8 +71,8 @@ class MatchedTsallis(Policy, name="matched-tsallis"):
     Notes
     -----
     Half of z is the stability to second order. With α = ½ and bandit feedback β grows as √t: the policy
-    is then close to Tsallis-INF. An arm j that does not show itself and has p_j > ½ is seldom seen; its
-    estimate is 1 + 1[seen]·(ℓ_j − 1)/P_j (Dann, Wei and Zimmert 2023, Algorithm 11).
+    is then close to Tsallis-INF. An arm j that does not show itself and has p_j > ½ is seldom observed; its
+    estimate is 1 + 1[observed]·(ℓ_j − 1)/P_j (Dann, Wei and Zimmert 2023, Algorithm 11).
 
     A round takes O(edges). Where all losses are shown, :class:`AdaHedge` has several times less regret.
 

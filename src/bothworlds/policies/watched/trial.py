@@ -45,7 +45,7 @@ CONVINCED = 4.0  # h₁ = 4 + q: log-likelihood ratio at which the ranking has c
 SAME = 1.5  # h₂ = 1.5 + 3/(K − 1): at which an arm is dropped; a pair needs more than one arm of many
 SAME_FOR_PAIR = 3.0
 BACK = 4.0  # at which the favorite is what it was before the alarm
-AT_LEAST = 1.0  # what the direct comparison must say where the two stories decide
+AT_LEAST = 1.0  # log-likelihood ratio of the others against the favorite, where the two stories decide
 PRIOR = 3.0  # the run that raised the alarm counts as so many losses of the favorite, at most
 SHY, BOLD = -2.0, 3.0  # an arm is tried in proportion to its likelihood ratio, between e^−2 and e^3
 ROUNDS_PER_ARM = 400.0  # a trial is over after 400·K rounds and as many as the policy has played
