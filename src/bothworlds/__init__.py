@@ -5,10 +5,11 @@
 >>> pull = bandit.pull()
 >>> bandit.update(pull, reward=1.0)
 
-To play: ``Bandit`` and its kin, and ``open`` for one that a database keeps. What to play: the policies, all of
-them in ``policies``; the parts of FTRL are in ``regularizers``, ``rates``, ``estimators`` and ``predictions``.
-To study: ``simulate`` in ``environments``, ``replay``, ``Study``; ``theory`` for bounds and accounts of regret,
-``inference`` for what decisions say about the arms. What is refused raises an error of ``errors``.
+To play: ``Bandit`` and its kin, and ``open`` for one that a database keeps. What to play: the policies, all
+of them in ``policies``; the parts of FTRL are in ``regularizers``, ``rates``, ``estimators`` and
+``predictions``. To study: ``simulate`` in ``environments``, ``replay``, ``Study``; ``theory`` for bounds and
+accounts of regret, ``inference`` for what decisions say about the arms. What is refused raises an error of
+``errors``.
 """
 
 import importlib as _importlib
