@@ -124,7 +124,7 @@ def clique_cover(problem: Problem, n_arms: int) -> int:
     return len(cliques)
 
 
-def begin(graph: Graph, n_carried: int) -> GraphState:
+def new_graph_state(graph: Graph, n_carried: int) -> GraphState:
     """Before the first round: the uniform distribution."""
     n = graph.blind.size
     state = GraphState(
@@ -136,7 +136,7 @@ def begin(graph: Graph, n_carried: int) -> GraphState:
         np.zeros(n_carried),
         np.zeros(N_SCALARS),
     )
-    look_around(graph, state)
+    update_seen(graph, state)
     return state
 
 
@@ -144,7 +144,7 @@ def begin(graph: Graph, n_carried: int) -> GraphState:
 
 
 @kernel
-def look_around(graph: Graph, state: GraphState) -> None:
+def update_seen(graph: Graph, state: GraphState) -> None:
     """Bring ``seen`` and the favorite up to date with ``p``: a pass over the edges."""
     p = state.p
     state.scalars[FAVORITE] = 0.0

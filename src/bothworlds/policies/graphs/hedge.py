@@ -14,11 +14,11 @@ from bothworlds.policies.graphs.graph import (
     Graph,
     GraphState,
     add_latest,
-    begin,
     complete_estimates,
     graph_of,
     learns_what_it_sees,
-    look_around,
+    new_graph_state,
+    update_seen,
 )
 from bothworlds.problem import GRAPHS, PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED
@@ -157,7 +157,7 @@ def set_weights(graph: Graph, state: GraphState, rate: float) -> None:
     for i in range(p.size):
         p[i] /= total
         state.rates[i] = 1.0 / rate if rate > 0.0 else 0.0  # a single arm has no rate
-    look_around(graph, state)
+    update_seen(graph, state)
 
 
 @kernel
@@ -199,7 +199,7 @@ def rate_of(log_arms: float, cost: float) -> float:
 
 @init.register(HedgeParameters)
 def _(params: HedgeParameters) -> GraphState:
-    state = begin(params.graph, 0)
+    state = new_graph_state(params.graph, 0)
     state.scalars[TUNING] = variance(params.graph, state)
     set_weights(params.graph, state, params.rate * math.sqrt(params.log_arms / state.scalars[TUNING]))
     return state
@@ -216,7 +216,7 @@ def _(params: HedgeParameters, state: GraphState) -> int:
 
 @init.register(AdaHedgeParameters)
 def _(params: AdaHedgeParameters) -> GraphState:
-    state = begin(params.graph, 0)
+    state = new_graph_state(params.graph, 0)
     set_weights(params.graph, state, math.inf)
     return state
 

@@ -13,12 +13,12 @@ from bothworlds.policies.graphs.graph import (
     Graph,
     GraphState,
     add_latest,
-    begin,
     clique_cover,
     complete_estimates,
     graph_of,
     learns_what_it_sees,
-    look_around,
+    new_graph_state,
+    update_seen,
 )
 from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.problem import GRAPHS, PLAIN, Problem
@@ -153,7 +153,7 @@ def stability_and_penalty(alpha: float, state: GraphState) -> tuple[float, float
 
 @init.register(MatchedTsallisParameters)
 def _(params: MatchedTsallisParameters) -> GraphState:
-    state = begin(params.graph, N_CARRIED)
+    state = new_graph_state(params.graph, N_CARRIED)
     begin_matching(params, state, WHOLE)
     return state
 
@@ -165,5 +165,5 @@ def _(params: MatchedTsallisParameters, state: GraphState) -> int:
     z, h = stability_and_penalty(params.alpha, state)
     raise_beta(params, state, z, h)
     status = solve_matched(params, state, add_latest(state), WHOLE, state.p)
-    look_around(params.graph, state)
+    update_seen(params.graph, state)
     return status

@@ -15,10 +15,10 @@ from bothworlds.policies.linear.model import (
     LinearState,
     Space,
     add_latest,
-    begin,
     end_learning,
     learns_linear_losses,
     mix_in_design,
+    new_linear_state,
 )
 from bothworlds.simplex.kernel import CONVERGED
 
@@ -116,7 +116,7 @@ def set_p(params: EXP2Parameters, state: LinearState) -> int:
 
 @init.register(EXP2Parameters)
 def _(params: EXP2Parameters) -> LinearState:
-    state = begin(params.space, 0)
+    state = new_linear_state(params.space, 0)
     state.scalars[TUNING] = 1.0
     set_p(params, state)
     return state

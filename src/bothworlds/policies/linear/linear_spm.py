@@ -15,10 +15,10 @@ from bothworlds.policies.linear.model import (
     LinearState,
     Space,
     add_latest,
-    begin,
     end_learning,
     learns_linear_losses,
     mix_in_design,
+    new_linear_state,
 )
 from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.simplex.kernel import CONVERGED, FAILED
@@ -134,7 +134,7 @@ def stability_bound(params: LinearSPMParameters, star: float) -> float:
 
 @init.register(LinearSPMParameters)
 def _(params: LinearSPMParameters) -> LinearState:
-    state = begin(params.space, N_CARRIED)
+    state = new_linear_state(params.space, N_CARRIED)
     begin_matching(params, state, HALF)
     set_p(params, state)
     return state

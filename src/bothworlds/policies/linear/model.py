@@ -140,7 +140,7 @@ def span(features: FloatArray) -> FloatArray:
     return np.ascontiguousarray(left[:, sizes > DEPENDENT * sizes[0]])
 
 
-def begin(space: Space, n_carried: int) -> LinearState:
+def new_linear_state(space: Space, n_carried: int) -> LinearState:
     """Before the first round: q is uniform; p and its matrix are for :func:`mix_in_design`."""
     n = space.design.size
     d = space.columns.size // n

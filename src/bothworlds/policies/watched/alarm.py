@@ -46,7 +46,7 @@ from bothworlds.policies.watched.state import (
     regret_so_far,
 )
 
-HALF = 0.5  # an arm with more probability than this is the favorite
+MAJORITY = 0.5  # an arm with more probability than this is the favorite
 LEARN_FIRST = 30.0  # an arm's level is learned from so many losses before it is compared with anything
 SURE = 1.5  # bets are against the level plus so many standard errors: what is not known of it is no change
 STAKES = (0.1, 0.2, 0.4, 0.8)  # λσ: for changes of so many standard deviations
@@ -62,7 +62,7 @@ def compare_with_level(params: WatchedParameters, state: WatchedState, arm: int,
     """Compare a loss outside trials with the level of its arm, and add it there; may begin a trial."""
     scalars, counts, sums = state.scalars, state.counts, state.sums
     favorite = arm  # as in most rounds
-    if weight_of(params.policy, state.policy, arm) <= HALF:
+    if weight_of(params.policy, state.policy, arm) <= MAJORITY:
         favorite = favorite_of(params, state)
     if state.seen_in[arm] != scalars[RENEWAL]:
         add_recent(state, arm)

@@ -49,7 +49,7 @@ AT_LEAST = 1.0  # log-likelihood ratio of the others against the favorite, where
 PRIOR = 3.0  # the run that raised the alarm counts as so many losses of the favorite, at most
 SHY, BOLD = -2.0, 3.0  # an arm is tried in proportion to its likelihood ratio, between e^−2 and e^3
 ROUNDS_PER_ARM = 400.0  # a trial is over after 400·K rounds and as many as the policy has played
-HALF = 0.5  # after a trial without result, the next begins when half of all that trials may cost is left
+GATE_SHARE = 0.5  # after a trial without result, the next begins with half of what trials may cost in all
 
 # verdicts
 GO_ON, CONFIRMED, REJECTED, RETURNED, UNRESOLVED = range(5)
@@ -201,7 +201,7 @@ def end_trial(params: WatchedParameters, state: WatchedState, result: TrialResul
     scalars[DOUBT] += 1.0
     if verdict == UNRESOLVED:
         may_cost = params.budget * scalars[EXPLORED] + BASE_BUDGET * math.sqrt(params.n_arms)
-        scalars[GATE] = HALF * may_cost
+        scalars[GATE] = GATE_SHARE * may_cost
         return
     if verdict == REJECTED:
         move_levels(state, favorite, result.level)
