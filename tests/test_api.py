@@ -223,6 +223,18 @@ KINDS = [
 ]
 
 
+PARTS = [bw.policies, bw.environments, bw.regularizers, bw.rates, bw.estimators, bw.predictions]
+
+
+@pytest.mark.parametrize("room", PARTS, ids=lambda room: room.__name__)
+def test_what_can_be_made_can_be_saved(room):
+    """Saved bandits and experiment files know it by name; base classes alone have none."""
+    kinds = [value for value in vars(room).values() if issubclass_of(value, Value) and value is not Value]
+    concrete = [kind for kind in kinds if not inspect.isabstract(kind)]
+    assert concrete
+    assert [kind for kind in concrete if kind not in kind.registry.values()] == []
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_documentation_shows_the_arguments(kind):
     """Sphinx takes the signature of ``__new__``, where a class has one, before that of ``__init__``."""

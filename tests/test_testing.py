@@ -12,6 +12,8 @@ import pytest
 
 import bothworlds as bw
 from accounting import interpreted  # noqa: F401
+from bothworlds._jit import entry
+from bothworlds._simd import LANES, load, store
 from bothworlds.environments.base import (
     Totals,
     add_to_totals,
@@ -37,7 +39,17 @@ from bothworlds.policies.base import (
     update_once,
     weight_of,
 )
-from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
+from bothworlds.simplex.regularizers.base import (
+    heights,
+    potential,
+    potentials,
+    reach,
+    rise,
+    rises,
+    slope,
+    spread,
+    spreads,
+)
 from bothworlds.simplex.solve import _solve
 from bothworlds.simulation.engine import play_block
 from bothworlds.statefile import pack
@@ -384,10 +396,72 @@ def test_a_regularizer_with_a_wrong_spread_is_noticed():
         check_regularizer(Bent())
 
 
-@pytest.mark.parametrize("regularizer", [bw.Tsallis(0.3), bw.Shannon()], ids=repr)
-@pytest.mark.usefixtures("interpreted")  # test_account.py has accounts compiled
+OURS = [
+    bw.LogBarrier(),
+    bw.Tsallis(0.3),
+    bw.Shannon(),
+    bw.Hybrid(bw.Tsallis(0.5), bw.Shannon(), weight=0.3),
+    bw.regularizers.CenteredTsallis(0.0),
+    bw.regularizers.CenteredTsallis(0.5),
+    bw.regularizers.CenteredTsallis(1.0),
+    bw.regularizers.ComplementBarrier(2.0),
+    bw.regularizers.ComplementTsallis(2.0),
+]
+
+
+def test_no_regularizer_is_left_out():
+    ours = {kind for kind in bw.Regularizer.registry.values() if kind.__module__.startswith("bothworlds.")}
+    assert {type(regularizer) for regularizer in OURS} == ours
+
+
+@pytest.mark.parametrize("regularizer", OURS, ids=repr)
+@pytest.mark.usefixtures("interpreted", "as_python")
 def test_our_regularizers_keep_the_contract(regularizer):
     check_regularizer(regularizer)
+
+
+@pytest.mark.parametrize(
+    "regularizer",
+    [
+        pytest.param(OURS[3], marks=pytest.mark.slow),
+        pytest.param(OURS[5], marks=pytest.mark.slow),
+        bw.regularizers.ComplementBarrier(2.0),
+        bw.regularizers.ComplementTsallis(2.0),
+    ],
+    ids=repr,
+)
+def test_our_regularizers_keep_the_contract_compiled(regularizer):
+    check_regularizer(regularizer)
+
+
+@entry
+def rows_of_blocks(regularizer, p, u, out):
+    """What accounts ask of a regularizer, for a block of four arms: a row each."""
+    x, by = load(p, 0), load(u, 0)
+    h = heights(regularizer, x)
+    change, first = rises(regularizer, x, h, by)
+    store(out[0], 0, h)
+    store(out[1], 0, potentials(regularizer, x, h))
+    store(out[2], 0, change)
+    store(out[3], 0, 0.0 * x + first)  # one number, where it is the same for all arms
+    store(out[4], 0, spreads(regularizer, x, h, -by))
+
+
+@pytest.mark.parametrize("regularizer", OURS[:7], ids=repr)
+def test_blocks_of_our_regularizers_can_be_compiled(regularizer):
+    p, u = np.array([0.9, 0.05, 1e-6, 0.4]), np.array([0.1, -0.3, 2.0, 0.0])
+    as_python, compiled = np.empty((5, LANES)), np.empty((5, LANES))
+    rows_of_blocks.py_func(regularizer.parameters(), p, u, as_python)
+    rows_of_blocks(regularizer.parameters(), p, u, compiled)
+    np.testing.assert_array_equal(compiled, as_python)
+
+
+@pytest.mark.parametrize("kind", [bw.regularizers.ComplementBarrier, bw.regularizers.ComplementTsallis])
+def test_what_is_infinite_at_one_stays_out_of_hybrids(kind):
+    with pytest.raises(
+        bw.errors.InvalidArgumentError, match="second must be a regularizer with a finite slope"
+    ):
+        bw.Hybrid(bw.Shannon(), kind(2.0))
 
 
 class EmptyParameters(NamedTuple):

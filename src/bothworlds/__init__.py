@@ -4,6 +4,12 @@
 >>> bandit = bw.Bandit(["blue", "green", "red"], seed=7)
 >>> pull = bandit.pull()
 >>> bandit.update(pull, reward=1.0)
+
+To play: ``Bandit`` and its kin, and ``open`` for one that a database keeps. What to play: the policies, all
+of them in ``policies``; the parts of FTRL are in ``regularizers``, ``rates``, ``estimators`` and
+``predictions``. To study: ``simulate`` in ``environments``, ``replay``, ``Study``; ``theory`` for bounds and
+accounts of regret, ``inference`` for what decisions say about the arms. What is refused raises an error of
+``errors``.
 """
 
 import importlib as _importlib

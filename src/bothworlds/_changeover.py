@@ -41,7 +41,7 @@ WAYS = ("background", "wait", "never")
 CALLS = 100  # who makes fewer does not need machine code, which takes a second to be loaded
 TURN = 1e-4  # seconds that a caller leaves Python's lock to the thread which loads: who plays without a pause
 # gives it away so briefly, and so often, that another thread would wait for minutes
-MANY_ARMS = 1000  # from here on a call as Python takes long enough to be worse than waiting
+WAITS_FROM = 1000  # with so many arms a bandit waits for machine code: a call as Python would take longer
 
 COMPILE = """
 import json, os, sys
@@ -60,7 +60,7 @@ def start(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dic
     ``recipe`` are the arguments of :func:`bothworlds.warmup.compile_bandit`, in JSON types.
     """
     way = _way()
-    many = n_arms >= MANY_ARMS
+    many = n_arms >= WAITS_FROM
     if many:
         _jit.advise_numba()
     if way == "never" or not _jit.can_compile():

@@ -21,7 +21,7 @@ from bothworlds.environments.base import (
     loss_of,
     open_world,
     prepare,
-    watches,
+    reads_p,
 )
 from bothworlds.environments.delay import AT_ONCE
 from bothworlds.errors import InvalidArgumentError
@@ -61,7 +61,7 @@ def to_gymnasium(environment: Environment, *, horizon: int) -> gymnasium.Env[Any
     horizon = _check.integer("horizon", horizon, at_least=1)
     if not isinstance(environment, Environment):
         raise InvalidArgumentError("environment", environment, "an environment such as Bernoulli(means=…)")
-    if watches(environment.parameters(horizon)):
+    if reads_p(environment.parameters(horizon)):
         allowed = "a world that does not read the policy's distribution: gymnasium knows actions alone"
         raise InvalidArgumentError("environment", environment, allowed)
     if environment.delay(horizon) is not AT_ONCE:

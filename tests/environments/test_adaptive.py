@@ -10,7 +10,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
-from bothworlds.environments.base import keep_totals, loss_of, open_world, prepare, watches
+from bothworlds.environments.base import keep_totals, loss_of, open_world, prepare, reads_p
 from bothworlds.simulation.batch import play_batch
 from bothworlds.simulation.engine import play_block
 from bothworlds.simulation.several import play_rounds
@@ -23,7 +23,7 @@ from playing import interpret
 def losses(environment, p):
     params = environment.parameters(10)
     world = open_world(params)
-    assert watches(params)
+    assert reads_p(params)
     prepare(params, world, 1, np.array(p), np.array([0.5]))
     return [loss_of(params, world, 1, i, np.array([0.5])) for i in range(environment.n_arms)]
 
@@ -81,7 +81,7 @@ class BlindParameters(NamedTuple):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Blind(en.Environment):
-    """An adversary that reads the distribution from a round on, and forgot to register ``watches``."""
+    """An adversary that reads the distribution from a round on, and forgot to register ``reads_p``."""
 
     n_arms: int = 3
     first: int = 1
@@ -120,13 +120,13 @@ def test_a_world_that_reads_p_and_does_not_watch_is_refused(make, replications, 
     interpret(monkeypatch, play_block, play_batch, play_rounds, play_awake)
     world = make(Blind(first=first))
     where = f"{type(world).__name__}.* in round {first}"
-    said = rf"losses must be in \[0, 1\], got nan from {where}; .*register watches"
+    said = rf"losses must be in \[0, 1\], got nan from {where}; .*register reads_p"
     policy = bw.Uniform() if world.problem.several else bw.TsallisINF()
     with pytest.raises(bw.errors.InvalidArgumentError, match=said):
         bw.simulate(policy, world, horizon=50, replications=replications, checkpoints=[5, 50], jobs=1)
 
 
 def test_the_contract_notices_it_too_where_no_loss_is_nan():
-    said = r"Blind\(first=7\): prepare reads p, .* round 7 .* register watches"
+    said = r"Blind\(first=7\): prepare reads p, .* round 7 .* register reads_p"
     with pytest.raises(AssertionError, match=said):
         environment_sees_what_it_watches(EnvironmentCase(Blind(first=7), 20))

@@ -12,7 +12,7 @@ import bothworlds as bw
 from bothworlds._jit import copy_state
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.ftrl.state import EPOCH, LOSS_COUNT
-from bothworlds.policies.insured_sampler import HANDED_OVER, weigh
+from bothworlds.policies.insured_sampler import HANDED_OVER, sum_weights
 from oracle import insured_sampler as oracle
 from playing import Player, agree, bernoulli, compare, quantile
 
@@ -218,7 +218,7 @@ def test_tied_arms_are_equally_likely_after_a_million_losses():
         low, high = math.log(0.3), math.log(0.7)
         player.state.arms[16 * i + 8 : 16 * i + 10] = low, high
         player.state.entropies[i] = 0.3 * low + (1.0 - 0.3) * high
-    assert weigh(player.state) == 4.0
+    assert sum_weights(player.state) == 4.0
     assert player.state.weights.tolist() == [1.0] * 4
 
 

@@ -11,7 +11,7 @@ from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 from bothworlds.policies.base import init, memo_of, outdated, pull_once, read_distribution, update_once
 from bothworlds.policies.ftrl.state import LOSS_COUNT, LOSS_SUM
 from bothworlds.policies.watched.state import DOUBT, FAVORITE, NONE, RESTARTS, SEEN, TRIALS
-from bothworlds.policies.watched.trial import restart
+from bothworlds.policies.watched.trial import restart_inside
 from bothworlds.statefile import pack
 from oracle import watched
 from playing import Player, agree, bernoulli, interpret, play, quantile
@@ -230,7 +230,7 @@ def test_starts_any_policy_again_as_it_was(policy):
     for uniform in random.random((60, 1)):
         arm, _, _, weight, memo = pull_once.py_func(params, state, uniform, 0)
         update_once.py_func(params, state, arm, float(random.random() < 0.3 + 0.2 * arm), weight, memo)
-    restart(params, state, 0)
+    restart_inside(params, state, 0)
     assert pack(state.policy) == pack(other.policy) == pack(state.fresh)
     assert outdated(memo, state.scalars[RESTARTS])
     assert not outdated(memo_of(params, state, 0, np.zeros(1)), state.scalars[RESTARTS])
@@ -239,7 +239,7 @@ def test_starts_any_policy_again_as_it_was(policy):
 @entry
 def restart_once(params, state):
     """``restart``, compiled."""
-    restart(params, state, 0)
+    restart_inside(params, state, 0)
 
 
 def spoil(state):

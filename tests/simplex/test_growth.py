@@ -8,7 +8,7 @@ import pytest
 
 from bothworlds._jit import entry
 from bothworlds._simd import load, store
-from bothworlds.simplex.growth import bend, fading, growth
+from bothworlds.simplex.growth import bend, exponentials, growth
 
 NEAR = [1e-300, -1e-17, 1e-9, -0.049]
 MIDDLE = [0.0501, -0.3, 1e-12, 0.79]  # by doubling
@@ -19,7 +19,7 @@ BEYOND = [-600.0, 600.0, -0.9, 0.0]
 @entry
 def of_block(x, out):
     block = load(x, 0)
-    gain, left, lost = fading(block)
+    gain, left, lost = exponentials(block)
     store(out[0], 0, growth(block))
     store(out[1], 0, bend(block))
     store(out[2], 0, gain)
@@ -32,7 +32,7 @@ def of_numbers(x, out):
     for i in range(x.size):
         out[0, i] = growth(x[i])
         out[1, i] = bend(x[i])
-        out[2, i], out[3, i], out[4, i] = fading(x[i])
+        out[2, i], out[3, i], out[4, i] = exponentials(x[i])
 
 
 def exact(x):

@@ -41,11 +41,11 @@ from bothworlds.errors import (
 from bothworlds.policies.base import (
     Policy,
     init,
+    pull_chosen,
     pull_once,
     read_distribution,
     require_policy,
     retire,
-    show_once,
     update_once,
 )
 from bothworlds.simplex.kernel import FAILED
@@ -331,7 +331,7 @@ class Playing:
             place, _, p, _, memo = self._act(*arguments)
         else:
             place = shares.places[arm]
-            p, memo = show_once(*arguments, place)
+            p, memo = pull_chosen(*arguments, place)
         if math.isnan(p):
             p = self._policy_distribution()[place]
         return shares.free[place], shares.mixed(p), memo

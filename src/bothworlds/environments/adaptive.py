@@ -14,7 +14,8 @@ from typing import Any
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
-from bothworlds.environments.base import Environment, Totals, keep_totals, loss_of, watches
+from bothworlds.environments.base import Environment, Totals, keep_totals, loss_of, reads_p
+from bothworlds.environments.table import REGRET_ON_LOSSES
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -23,7 +24,7 @@ class Adversary(Environment):
 
     n_arms: int
 
-    regret_kind = "regret to the best fixed arm on the realized losses"
+    regret_kind = REGRET_ON_LOSSES
 
     def __post_init__(self) -> None:
         _check.integer("n_arms", self.n_arms, at_least=2)
@@ -33,7 +34,7 @@ def reads_the_distribution(kind: type) -> None:
     """Register a parameter type with ``n_arms`` whose ``prepare`` reads p and sets ``world.losses``."""
     keep_totals(kind, lambda env: env.n_arms)
     loss_of.register(kind)(_as_set)
-    watches.register(kind)(_yes)
+    reads_p.register(kind)(_yes)
 
 
 def _as_set(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> float:

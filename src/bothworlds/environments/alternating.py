@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, Totals, prepare
-from bothworlds.environments.moving import REGRET, draws_from_its_means
+from bothworlds.environments.moving import REGRET_BY_MEANS, draws_from_its_means
 
 
 class AlternatingParameters(NamedTuple):
@@ -54,7 +54,7 @@ class Alternating(Environment, name="alternating"):
     offset: int | None = None
     other: float = 0.75
 
-    regret_kind = REGRET
+    regret_kind = REGRET_BY_MEANS
 
     def __post_init__(self) -> None:
         _check.integer("n_arms", self.n_arms, at_least=2)
@@ -64,7 +64,7 @@ class Alternating(Environment, name="alternating"):
         _check.number("other", self.other, at_least=0.0, at_most=1.0)
 
     def parameters(self, horizon: int) -> AlternatingParameters:
-        """In numbers."""
+        """The settings in numbers, which select the kernels."""
         offset = self.period // 2 if self.offset is None else self.offset
         return AlternatingParameters(self.n_arms, self.period, offset, float(self.other))
 

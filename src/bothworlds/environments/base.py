@@ -1,10 +1,10 @@
 """What an environment is: frozen parameters, and kernels chosen by the type of the parameter tuple.
 
-A *world* is the state of an environment in one replication. In round t the engine calls, in this order,
-``prepare`` (the world makes up its mind; an adversary may read the policy's distribution, never its draw),
-``add_to_totals``, ``loss_of`` for the arm observed, and ``cost_of`` for the arm played. Everything random
-comes from ``uniforms``, a row of ``draws`` numbers per round, which is the same for every policy: policies
-are compared on common random numbers.
+A *world* is the state of an environment in one replication; ``open_world`` makes it. In round t the engine
+calls, in this order, ``prepare`` (which sets the losses or means of the round; an adversary may read the
+policy's distribution, never its draw), ``add_to_totals``, ``loss_of`` for the arm observed, and ``cost_of``
+for the arm played. Everything random comes from ``uniforms``, a row of ``draws`` numbers per round, which is
+the same for every policy: policies are compared on common random numbers.
 
 Regret is Σ_t cost_of(arm played) − benchmark. Where the environment has a fixed best arm with known means,
 the cost is the gap of the arm and the benchmark is 0 (pseudo-regret). Where it has not, the cost is the
@@ -53,7 +53,7 @@ class Environment(Value, ABC):
     """Can it run out of rounds, as a log does? Then a loss that is not there is NaN."""
 
     stationary: ClassVar[bool] = False
-    """Does every arm have a mean that never moves, in what is shown?"""
+    """Does every arm have a mean that never moves, by the losses that policies observe?"""
 
     sleeps: ClassVar[bool] = False
     """Are there rounds in which not all arms can be played? Then ``wake`` knows which can."""
@@ -88,8 +88,8 @@ class Environment(Value, ABC):
         return PLAIN
 
     @property
-    def nothing(self) -> float:
-        """What leaving an arm out costs, as ``cost_of`` counts, where sets have different sizes."""
+    def outside_cost(self) -> float:
+        """What ``cost_of`` would say of leaving an arm out, where sets of arms have different sizes."""
         return 0.0
 
     @property
@@ -146,7 +146,7 @@ class Totals(NamedTuple):
 
 
 def totals_world(n_arms: int) -> Totals:
-    """An empty one."""
+    """A world of zeros, before the first round."""
     return Totals(np.zeros(n_arms), np.zeros(n_arms))
 
 
@@ -157,8 +157,8 @@ def open_world(env: Any) -> Any:
 
 
 @generic(inline=True)
-def watches(env: Any) -> bool:
-    """Does ``prepare`` read the policy's distribution? It is only computed if so."""
+def reads_p(env: Any) -> bool:
+    """Does ``prepare`` read ``p``, the policy's distribution? It is only computed if so."""
     return False
 
 
@@ -172,7 +172,7 @@ def wake(env: Any, t: int, uniforms: FloatArray, out: FloatArray) -> int:
 
 @generic(inline=True)
 def prepare(env: Any, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:
-    """Make up the losses of round t, before the draw; ``p`` is the distribution, NaN unless watched."""
+    """Set the losses or means of round t, before the draw. ``p`` is the distribution, or NaN: ``reads_p``."""
 
 
 @generic(inline=True)
@@ -215,7 +215,7 @@ def _cost_from_totals(env: Any, world: Totals, t: int, arm: int, uniforms: Float
 
 @kernel
 def least(values: FloatArray) -> float:
-    """The smallest of them."""
+    """The smallest of ``values``."""
     smallest = values[0]
     for i in range(1, values.size):
         smallest = min(smallest, values[i])

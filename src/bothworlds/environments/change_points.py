@@ -81,7 +81,7 @@ class ChangePoints(Moving, name="change-points"):
         return len(self.means[0])
 
     def parameters(self, horizon: int) -> ChangePointsParameters:
-        """In arrays."""
+        """The settings in arrays, which select the kernels."""
         changes = np.array(self.changes, dtype=float)
         return ChangePointsParameters(self.n_arms, np.array(self.means), changes, self.dynamic)
 

@@ -16,8 +16,8 @@ from bothworlds.environments.base import (
     loss_of,
     open_world,
     prepare,
+    reads_p,
     total_of,
-    watches,
 )
 from bothworlds.environments.wrapper import Wrapper, passes_on
 from bothworlds.errors import InvalidArgumentError
@@ -149,7 +149,7 @@ def _(env: CorruptedParameters) -> CorruptedWorld:
     return CorruptedWorld(open_world(env.base), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(2))
 
 
-@watches.register(CorruptedParameters)
+@reads_p.register(CorruptedParameters)
 def _(env: CorruptedParameters) -> bool:
     return env.strategy == ADAPTIVE
 
@@ -190,7 +190,7 @@ def _(env: CorruptedParameters, world: CorruptedWorld, t: int, p: FloatArray, un
         world.corrupted[i] = changed(env, t, i, world.clean[i])
         price = max(price, abs(world.corrupted[i] - world.clean[i]))
     left = env.budget - scalars[SPENT]
-    if price > left:  # the last coins buy a part of the change
+    if price > left:  # what is left of the budget is enough for a part of the change
         for i in range(env.optimal.size):
             world.corrupted[i] = world.clean[i] + (world.corrupted[i] - world.clean[i]) * (left / price)
         price = left

@@ -47,7 +47,7 @@ class Queue(NamedTuple):
     first: FloatArray
     """For every due round (modulo), the slot of the oldest observation, or −1."""
     last: FloatArray
-    """… of the youngest."""
+    """For every due round (modulo), the slot of the youngest observation, or −1."""
     following: FloatArray
     """For every slot, the next one due in the same round, or −1."""
 

@@ -33,7 +33,7 @@ class DeterministicKiller(Adversary, name="deterministic-killer"):
     """
 
     def parameters(self, horizon: int) -> KillerParameters:
-        """K."""
+        """The number of arms; the horizon plays no part."""
         return KillerParameters(self.n_arms)
 
 

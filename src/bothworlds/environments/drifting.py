@@ -1,4 +1,4 @@
-"""Means that swing."""
+"""Bernoulli losses whose means follow sine waves."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Drifting(Moving, name="drifting"):
         )
 
     def parameters(self, horizon: int) -> DriftingParameters:
-        """In numbers."""
+        """The settings in numbers, which select the kernels."""
         level, amplitude = float(self.level), float(self.amplitude)
         return DriftingParameters(self.n_arms, level, amplitude, float(self.period), self.dynamic)
 

@@ -29,7 +29,7 @@ class FavoriteAttack(Adversary, name="favorite-attack"):
     """
 
     def parameters(self, horizon: int) -> FavoriteParameters:
-        """K."""
+        """The number of arms; the horizon plays no part."""
         return FavoriteParameters(self.n_arms)
 
 

@@ -1,9 +1,9 @@
 """A uniform of its own for every arm.
 
-In the plain problem one uniform of a round serves all arms: only one of them is seen, so their joint law does
-not matter. Where several are seen it does, and losses of different arms are to be independent. The same world
-serves: what it takes for its uniforms is, for arm i, number i of those that grow from them. Policies of all
-problems meet the same randomness of the world.
+In the plain problem one uniform of a round serves all arms: only one of them is observed, so their joint law
+does not matter. Where several are observed it does, and losses of different arms are to be independent. So
+the world is given, for arm i, number i of the uniforms that ``rng.expand`` makes of each of its own. Policies
+of all problems meet the same randomness of the world.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds._words import short
 from bothworlds.environments.base import Environment
-from bothworlds.environments.table import REGRET, TableParameters, check_table, parquet_columns
+from bothworlds.environments.table import REGRET_ON_LOSSES, TableParameters, check_table, parquet_columns
 from bothworlds.errors import InvalidArgumentError
 
 
@@ -36,7 +36,7 @@ class LossTable(Environment, name="loss-table"):
 
     losses: ArrayLike
 
-    regret_kind: ClassVar[str] = REGRET
+    regret_kind: ClassVar[str] = REGRET_ON_LOSSES
     draws: ClassVar[int] = 0
 
     def __post_init__(self) -> None:

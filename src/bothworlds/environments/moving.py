@@ -22,7 +22,7 @@ from bothworlds.environments.base import (
     total_of,
 )
 
-REGRET = "regret to the best fixed arm, both by their mean losses"
+REGRET_BY_MEANS = "regret to the best fixed arm, both by their mean losses"
 DYNAMIC_REGRET = "dynamic regret: to the best arm of each round, both by their mean losses"
 
 
@@ -32,7 +32,7 @@ class Moving(Environment):
 
     benchmark: Literal["fixed", "dynamic"] = "fixed"
 
-    regret_kind = REGRET
+    regret_kind = REGRET_BY_MEANS
 
     def __post_init__(self) -> None:
         _check.one_of("benchmark", self.benchmark, ("fixed", "dynamic"))

@@ -110,7 +110,7 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
         return base.mean_losses()
 
     @property
-    def nothing(self) -> float:
+    def outside_cost(self) -> float:
         """That of ``outside``, from where the base counts: its best arm, or 0."""
         if not self.problem.sizes_differ:
             return 0.0

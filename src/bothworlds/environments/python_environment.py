@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bothworlds._words import counted
 from bothworlds.environments.base import Environment
-from bothworlds.environments.table import REGRET, TableParameters, check_table
+from bothworlds.environments.table import REGRET_ON_LOSSES, TableParameters, check_table
 from bothworlds.errors import InvalidArgumentError
 
 
@@ -34,7 +34,7 @@ class PythonEnvironment(Environment):
     (1, 2)
     """
 
-    regret_kind = REGRET
+    regret_kind = REGRET_ON_LOSSES
     draws = 0
     made_in_blocks = True
 

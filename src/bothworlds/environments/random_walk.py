@@ -1,4 +1,4 @@
-"""Means that wander."""
+"""Bernoulli losses whose means follow random walks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RandomWalk(Moving, name="random-walk"):
         return len(self.start)
 
     def parameters(self, horizon: int) -> RandomWalkParameters:
-        """In numbers."""
+        """The settings in numbers, which select the kernels."""
         low, high, width = float(self.low), float(self.high), ROOT_12 * self.step
         return RandomWalkParameters(self.n_arms, np.array(self.start), width, low, high, self.dynamic)
 

@@ -96,7 +96,7 @@ class Seasonal(Environment, name="seasonal"):
         return np.where(gaps < 1e-12, 0.0, gaps)  # means that differ by rounding are equal
 
     def parameters(self, horizon: int) -> SeasonalParameters:
-        """In numbers."""
+        """The settings in numbers, which select the kernels."""
         period, amplitude = float(self.period), float(self.amplitude)
         logit = self.scale == "logit"
         return SeasonalParameters(self.n_arms, np.array(self.means), period, amplitude, logit, True)

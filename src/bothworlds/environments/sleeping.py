@@ -16,8 +16,8 @@ from bothworlds.environments.base import (
     loss_of,
     open_world,
     prepare,
+    reads_p,
     wake,
-    watches,
 )
 from bothworlds.environments.wrapper import Wrapper
 from bothworlds.errors import InvalidArgumentError
@@ -153,9 +153,9 @@ def _(env: SleepingParameters) -> Any:
     return open_world(env.base)
 
 
-@watches.register(SleepingParameters)
+@reads_p.register(SleepingParameters)
 def _(env: SleepingParameters) -> bool:
-    return watches(env.base)
+    return reads_p(env.base)
 
 
 @prepare.register(SleepingParameters)

@@ -54,7 +54,7 @@ class Stationary(Environment):
         return np.where(gaps < 1e-12, 0.0, gaps)  # means that differ by rounding are equal
 
     def mean_losses_so_far(self, world: Any, t: int) -> FloatArray:
-        """They stand still."""
+        """The same at every t: the means are fixed."""
         return self.mean_losses()
 
 

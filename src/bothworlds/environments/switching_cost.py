@@ -1,4 +1,4 @@
-"""Changing arms costs."""
+"""A world in which every change of the arm played costs something."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Totals, keep_totals, loss_of, prepare
 from bothworlds.errors import InvalidArgumentError
 
-REGRET = "regret to the best fixed arm on the realized losses"
+REGRET_ON_LOSSES = "regret to the best fixed arm on the realized losses"
 
 
 def check_table(name: str, values: Any, n_arms: int | None = None, first_row: int = 0) -> FloatArray:

@@ -31,7 +31,7 @@ class ThresholdAdversary(Adversary, name="threshold-adversary"):
     """
 
     def parameters(self, horizon: int) -> ThresholdParameters:
-        """K."""
+        """The number of arms; the horizon plays no part."""
         return ThresholdParameters(self.n_arms)
 
 

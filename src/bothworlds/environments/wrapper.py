@@ -15,9 +15,9 @@ from bothworlds.environments.base import (
     cost_of,
     loss_of,
     prepare,
+    reads_p,
     take_over,
     total_of,
-    watches,
 )
 from bothworlds.errors import InvalidArgumentError
 
@@ -52,7 +52,7 @@ def passes_on(kind: type) -> None:
 
     They do what the inner ones do. What the environment changes, it registers itself, after this.
     """
-    watches.register(kind)(_watches)
+    reads_p.register(kind)(_reads_p)
     prepare.register(kind)(_prepare)
     add_to_totals.register(kind)(_add_to_totals)
     loss_of.register(kind)(_loss_of)
@@ -61,8 +61,8 @@ def passes_on(kind: type) -> None:
     total_of.register(kind)(_total_of)
 
 
-def _watches(env: Any) -> bool:
-    return watches(env.base)
+def _reads_p(env: Any) -> bool:
+    return reads_p(env.base)
 
 
 def _prepare(env: Any, world: Any, t: int, p: FloatArray, uniforms: FloatArray) -> None:

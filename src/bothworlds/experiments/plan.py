@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bothworlds.environments.base import Environment, watches
+from bothworlds.environments.base import Environment, reads_p
 from bothworlds.experiments.experiment import EVIDENCE
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _kinds(settings: Any) -> set[str]:
 def nominal_costs(experiment: Experiment, worlds: Sequence[Environment]) -> list[float]:
     """Nominal seconds of one replication of each cell; ``worlds`` are the environments, built."""
     reads = {
-        (k, t): watches(world.parameters(t)) for k, world in enumerate(worlds) for t in experiment.horizons
+        (k, t): reads_p(world.parameters(t)) for k, world in enumerate(worlds) for t in experiment.horizons
     }
     return [
         nominal_seconds(

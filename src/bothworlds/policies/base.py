@@ -1,27 +1,40 @@
 """What a policy is: frozen parameters, and kernels chosen by the type of the parameter tuple.
 
 A policy of the public face (``FTRL(...)``, ``UCB1()``) is a frozen dataclass. Once the number of arms and
-the horizon are known it becomes a ``NamedTuple`` of numbers, whose type selects the kernels below. All
-state is in a second ``NamedTuple``, of arrays, that kernels change in place.
+the horizon are known, ``resolve`` makes a ``NamedTuple`` of numbers of it, the *parameters*, whose type
+selects the kernels below. All that changes is in a second ``NamedTuple``, of arrays, the *state*; kernels
+change it in place.
 
-A round, as ``Bandit``, ``simulate``, ``replay`` and ``theory`` play it::
+An arm is *played* if it is drawn, and *observed* if its loss becomes known: the arm that is played, unless
+the policy is decoupled (``observe``) or arms show others (``several.py``). A round, as ``Bandit``,
+``simulate``, ``replay`` and ``theory`` play it::
 
-    before_draw(params, state, outstanding, awake)    for policies that ask (few do)
-    arm    = act(params, state, uniforms)             what is played
-    shown  = observe(params, state, arm, uniforms)    whose loss is shown: that arm, unless decoupled
-    weight = weight_of(params, state, shown)          the probability with which it was to be shown
-    memo   = memo_of(params, state, shown, uniforms)  what the policy wants back with the loss
-    after_draw(params, state, arm)                    for policies that play in blocks
-    …                                                 now, later, or never
-    learn(params, state, shown, loss, weight, memo)   once for each observation of the round
-    step(params, state)                               the round has ended: rates, distribution
+    before_draw(params, state, outstanding, awake)         what is known before the draw
+    arm      = act(params, state, uniforms)                the arm that is played
+    observed = observe(params, state, arm, uniforms)       the arm whose loss will be known
+    weight   = weight_of(params, state, observed)          the probability with which that was to be observed
+    memo     = memo_of(params, state, observed, uniforms)  a number that learn wants back with the loss
+    after_draw(params, state, arm)                         which arm was drawn
+    p        = probability_of(params, state, arm)          the probability with which the arm was to be played
+    …                                                      now, later, or never
+    learn(params, state, observed, loss, weight, memo)     once for each observation of the round
+    step(params, state)                                    the round has ended: rates, distribution
 
-Where some arms are asleep, ``act_among`` draws from ``restrict`` in place of ``act``, and ``learn_absent``
-follows ``step``: the round as those arms are to remember it.
+Every policy registers ``init``, ``act``, ``weight_of``, ``learn`` and ``distribution``; ``draws_from_its_p``
+registers three of them for one whose state has its distribution as ``p``. The others have a default. Most
+policies register ``step``; the default, which does nothing, is for those whose ``learn`` does it all.
+``init``, ``grow`` and ``retire`` are called from Python only; all others must compile (docs/kernels.md).
 
 ``learn`` and ``step`` do all the learning, so a policy is a function of its feedback in the order of
 arrival: pulls without feedback do not move it (unless it registers ``before_draw``), and the distribution
 in force can be read at any time. Weight and memo are fixed at the draw and travel with the pull.
+
+*Arms that sleep, arrive and retire.* A policy solves for all its arms, awake or not. Availability is
+conditioning after that, in one place: ``restrict`` writes the probabilities among the arms that are awake to
+``out``, and ``act_among`` draws from there in place of ``act``; the weight of the pull is the conditional
+probability. After ``step``, ``learn_absent`` says what the round was for the arms that were asleep. ``grow``
+makes room for an arm that arrives, ``retire`` takes the weight of one that will not come back. A policy for
+which this is not right says why in ``fixed_arms``, and is refused where arms change.
 """
 
 from __future__ import annotations
@@ -59,7 +72,7 @@ class Policy(Value, ABC):
     """Is it a wrapper that marks memos (see :func:`marked`)? Then it cannot be inside another one."""
 
     decoupled: ClassVar[bool] = False
-    """Does a pull show the loss of another arm than the one it plays?"""
+    """May the arm that is observed be another than the one that is played?"""
 
     in_blocks: ClassVar[bool] = False
     """Does it play an arm for a while before it draws another?"""
@@ -127,7 +140,7 @@ def does_not_fit(policy: Policy | None, problem: Problem) -> InvalidArgumentErro
     )
 
 
-# --- the kernels that every policy has ------------------------------------------------------------------
+# --- the kernels without a default, which every policy registers ----------------------------------------
 
 
 @generic
@@ -144,17 +157,22 @@ def act(params: Any, state: Any, uniforms: FloatArray) -> int:
 
 @generic
 def weight_of(params: Any, state: Any, arm: int) -> float:
-    """The probability with which ``arm`` is shown in this round.
+    """The probability with which ``arm`` is observed in this round, given all that went before.
 
-    There is no default: live play and replay both take it from here. It may be NaN for a policy that cannot
-    say cheaply and whose ``learn`` does not divide by it (see ``weighs``); then ``distribution`` knows.
+    Live play and replay both take the weight from here, and give it to ``learn``, where estimated losses are
+    divided by it. It may be NaN for a policy that cannot say cheaply and whose ``learn`` does not divide by
+    it (see ``weighs``); then ``distribution`` knows.
+
+    In policies that play in blocks (``in_blocks``) it is 1 for the arm of a block that is not over. Who
+    divides by the probability with which the block drew the arm, as ``TsallisSwitch`` does, takes that from
+    the memo.
     """
     raise NotImplementedError("a policy must register weight_of")
 
 
 @generic
 def learn(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
-    """Take in the loss of an observed arm, with the weight and the memo of its draw."""
+    """Take in the loss of an arm that was observed, with the weight and the memo of its draw."""
     raise NotImplementedError("a policy must register learn")
 
 
@@ -164,7 +182,7 @@ def distribution(params: Any, state: Any, out: FloatArray) -> None:
     raise NotImplementedError("a policy must register distribution")
 
 
-# each with what registers it too
+# what ``resolve`` asks for; the helper that registers it too, for the error that names a missing one
 EVERY_POLICY_HAS: dict[Any, str] = {
     init: "",
     act: "draws_from_its_p({})",
@@ -174,27 +192,32 @@ EVERY_POLICY_HAS: dict[Any, str] = {
 }
 
 
-# --- the kernels that some policies have ----------------------------------------------------------------
+# --- the kernels with a default -------------------------------------------------------------------------
 
 
 @generic(inline=True)
 def step(params: Any, state: Any) -> int:
     """End a round after its observations; return the status of the solver (0: converged).
 
-    By default there is nothing to do. Must change nothing if all observations of the round were outdated.
+    By default there is nothing to do. A round of which ``learn`` was told nothing must not count: a wrapper
+    that restarts the policy inside keeps from its ``learn`` what was drawn before the restart (see
+    :func:`outdated`), and calls its ``step`` all the same.
     """
     return CONVERGED
 
 
 @generic(inline=True)
 def observe(params: Any, state: Any, arm: int, uniforms: FloatArray) -> int:
-    """The arm whose loss is shown when ``arm`` is played: that arm, unless the policy is decoupled."""
+    """The arm that is observed when ``arm`` is played: that arm, unless the policy is decoupled."""
     return arm
 
 
 @generic(inline=True)
 def probability_of(params: Any, state: Any, arm: int) -> float:
-    """The probability with which ``arm`` is played: that of being shown, unless the policy is decoupled."""
+    """The probability with which ``arm`` is played: by default that of being observed, :func:`weight_of`.
+
+    It is what a pull reports. To be registered where an arm may be observed without being played.
+    """
     return weight_of(params, state, arm)
 
 
@@ -202,15 +225,15 @@ def probability_of(params: Any, state: Any, arm: int) -> float:
 def memo_of(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
     """A number that ``learn`` wants back with the loss of ``arm``.
 
-    For instance the number of restarts before the draw, so that what was drawn earlier can be told, or
-    randomness for learning, which is drawn with the pull: there is none later.
+    For instance the number of restarts before the draw, so that ``learn`` can tell what was drawn before the
+    last one; or randomness for learning, which is drawn with the pull: ``learn`` gets no uniforms.
     """
     return 0.0
 
 
 @generic(inline=True)
 def weighs(params: Any) -> bool:
-    """Does ``learn`` divide by the weight? If not, any history can be replayed, impossible arms included."""
+    """Does ``learn`` divide by the weight? If not, arms of probability 0 in a history can be replayed."""
     return True
 
 
@@ -230,10 +253,10 @@ def after_draw(params: Any, state: Any, arm: int) -> None:
 
 @generic
 def restrict(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> None:
-    """The probabilities from which the next arm is drawn if only those with ``awake`` = 1 can be played.
+    """Fill ``out`` with the probabilities of the next draw if only arms with ``awake`` = 1 can be played.
 
     By default the distribution in force, conditioned on them; if it gives none of them any probability, each
-    has the same. Policies that choose by comparison, not by weight, compare those that are awake.
+    has the same. Policies that choose an arm by comparison register a comparison of those that are awake.
     """
     distribution(params, state, out)
     total = 0.0
@@ -248,22 +271,25 @@ def restrict(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> Non
 
 @generic(inline=True)
 def learn_absent(params: Any, state: Any, before: Any, awake: FloatArray, loss: float) -> int:
-    """Let arms that were asleep at the draw remember the round that ``learn`` and ``step`` have just ended.
+    """Learn a round for the arms that were asleep at its draw, after its ``learn`` and ``step``.
 
-    ``before`` is the state before that round, ``loss`` the learner's own. A policy that adds up estimated
-    losses gives it to the absent arms, so that a round in which they could not be played is neither to their
-    credit nor to their debit, and leaves all else of theirs as it was. By default there is nothing to do:
-    for policies that keep count of what was seen of each arm. Returns the status of the solver.
+    ``before`` is the state before the round, ``awake`` is 0 for these arms, ``loss`` is that of the arm
+    played. A policy that adds up estimated losses adds ``loss`` to those of the absent arms, so that a round
+    in which they could not be played changes nothing between them and the learner, and puts back all else
+    that it knows of them from ``before``. By default there is nothing to do: right for policies that count
+    and add up what was observed of each arm. Returns the status of the solver.
     """
     return CONVERGED
 
 
 @generic
 def grow(params: Any, state: Any) -> Any:
-    """A state with one arm more, of which nothing is known (allocates; called from Python only).
+    """A state with one arm more, the last, of which nothing is known (called from Python only).
 
-    ``params`` are those for the new number of arms. By default every array whose length depends on it has
-    the numbers of each arm side by side, the arms in a row.
+    ``params`` are those for the new number of arms. By default a fresh state, into whose arrays those of
+    ``state`` are copied from the front, and a ``step``. That is right if the length of every array either
+    does not depend on the number of arms or is a multiple of it, with the numbers of the first arm first,
+    then those of the second, and so on; and if an arm of which nothing is known begins as ``init`` says.
     """
     grown = init(params)
     carry_over(state, grown)
@@ -272,7 +298,7 @@ def grow(params: Any, state: Any) -> Any:
 
 
 def carry_over(state: Any, grown: Any) -> None:
-    """Copy all that ``state`` holds to the larger state ``grown``, whose last arm stays what it is."""
+    """Copy every array of ``state`` to the front of that of ``grown``, whose last arm stays as it is."""
     if isinstance(state, np.ndarray):
         grown[: state.size] = state
         return
@@ -282,19 +308,20 @@ def carry_over(state: Any, grown: Any) -> None:
 
 @generic
 def retire(params: Any, state: Any, arm: int) -> None:
-    """An arm has gone to sleep for good (called from Python only).
+    """``arm`` will never be awake again (called from Python only): take its probability away.
 
-    Nothing to do for policies that compare the arms that are awake. Where its weight is beside that of the
-    others, it is to have none.
+    A policy that solves for all arms at once must do so, for instance by a loss that leaves the arm none:
+    while it has some, the differences between the others are small beside its lead. By default there is
+    nothing to do: right for policies that compare the arms that are awake.
     """
 
 
 @generic
 def begin_again(params: Any, state: Any, fresh: Any, loss_sum: float, loss_count: float) -> None:
-    """Forget everything: as ``fresh``, which is what ``init`` gave.
+    """Forget everything: by default copy ``fresh``, a state from ``init``, to ``state``.
 
-    Sum and number of recent losses are for policies that want to know what losses to expect; by default
-    they play no part.
+    Wrappers that restart a policy call it. ``loss_sum`` and ``loss_count`` are of recent losses, for policies
+    that start with an idea of what losses to expect; by default they play no part.
     """
     copy_state(fresh, state)
 
@@ -329,13 +356,13 @@ def outdated(memo: float, restarts: float) -> bool:
 
 @kernel
 def draw(p: FloatArray, uniform: float) -> int:
-    """The arm at the quantile ``uniform`` of the (unnormalized) distribution ``p``; never one with p = 0."""
+    """The arm at the quantile ``uniform`` of ``p``, which need not sum to one; never an arm with p = 0."""
     return find(p, uniform * sum_of(p))
 
 
 @kernel
 def sum_of(values: FloatArray) -> float:
-    """The sum, in lanes."""
+    """The sum of ``values``, four partial sums at a time: the order in which the package adds up p."""
     n = values.size
     sums = fill(0.0)
     for i in range(0, whole(n), LANES):
@@ -383,12 +410,12 @@ def find(p: FloatArray, target: float) -> int:
 
 @kernel(inline=True)
 def pull(params: Any, state: Any, uniforms: FloatArray) -> tuple[int, int, float, float]:
-    """The arm that is played, the arm that is shown, the weight of that, and the memo."""
+    """The arm that is played, the arm that is observed, the weight of that, and the memo."""
     arm = act(params, state, uniforms)
-    shown = observe(params, state, arm, uniforms)
-    weight, memo = weight_of(params, state, shown), memo_of(params, state, shown, uniforms)
+    observed = observe(params, state, arm, uniforms)
+    weight, memo = weight_of(params, state, observed), memo_of(params, state, observed, uniforms)
     after_draw(params, state, arm)
-    return arm, shown, weight, memo
+    return arm, observed, weight, memo
 
 
 @kernel(inline=True)
@@ -413,8 +440,7 @@ def act_among(
 def draws_from_its_p(kind: type, *, weighs_losses: bool = True) -> None:
     """Register act, weight_of and distribution of a policy whose state holds its distribution as ``p``.
 
-    ``weighs_losses=False`` for one whose ``learn`` does not divide by the weight: then any history can be
-    replayed.
+    ``weighs_losses=False`` for one whose ``learn`` does not divide by the weight: see :func:`weighs`.
     """
     act.register(kind)(_draw_from_p)
     weight_of.register(kind)(_weight_in_p)
@@ -446,10 +472,10 @@ def _no(params: Any) -> bool:
 def pull_once(
     params: Any, state: Any, uniforms: FloatArray, outstanding: int
 ) -> tuple[int, int, float, float, float]:
-    """One draw: the arm that is played, the arm that is shown, their probabilities, and the memo."""
+    """One draw: the arm that is played, the arm that is observed, their probabilities, and the memo."""
     before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
-    arm, shown, weight, memo = pull(params, state, uniforms)
-    return int(arm), int(shown), float(probability_of(params, state, arm)), float(weight), float(memo)
+    arm, observed, weight, memo = pull(params, state, uniforms)
+    return int(arm), int(observed), float(probability_of(params, state, arm)), float(weight), float(memo)
 
 
 @entry
@@ -466,7 +492,7 @@ def pull_many(
     uniforms: FloatArray,
     outstanding: int,
     arms: IntArray,
-    shown: IntArray,
+    observed: IntArray,
     probabilities: FloatArray,
     weights: FloatArray,
     memos: FloatArray,
@@ -474,7 +500,7 @@ def pull_many(
     """Draws one after the other, a row of uniforms each, into columns of what :func:`pull_once` returns."""
     for i in range(arms.size):
         before_draw(params, state, outstanding + i, uniforms[i, :0])  # all arms are awake
-        arms[i], shown[i], weights[i], memos[i] = pull(params, state, uniforms[i])
+        arms[i], observed[i], weights[i], memos[i] = pull(params, state, uniforms[i])
         probabilities[i] = probability_of(params, state, arms[i])
 
 
@@ -490,12 +516,12 @@ def update_many(
     return arms.size
 
 
-def show_once(
+def pull_chosen(
     params: Any, state: Any, uniforms: FloatArray, outstanding: int, arm: int
 ) -> tuple[float, float]:
-    """An arm that somebody else has chosen: the probability that it had in the policy, and the memo.
+    """A pull whose arm somebody else has chosen: the weight that it has in the policy, and the memo.
 
-    Plain Python: it is called now and then, and does little.
+    It runs as Python and is not compiled: it is called rarely.
     """
     before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
     weight, memo = float(weight_of(params, state, arm)), float(memo_of(params, state, arm, uniforms))
@@ -526,7 +552,7 @@ def update_among(
     memo: float,
     awake: FloatArray,
 ) -> int:
-    """A round with one observation, of a draw at which not all arms were awake; ``before`` is room."""
+    """A round with one observation, of a draw at which not all arms were awake; ``before`` is overwritten."""
     copy_state(state, before)
     learn(params, state, arm, loss, weight, memo)
     status = step(params, state)

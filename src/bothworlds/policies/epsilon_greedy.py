@@ -85,15 +85,15 @@ draws_from_its_p(EpsilonGreedyParameters, weighs_losses=False)
 def _(params: EpsilonGreedyParameters) -> EpsilonGreedyState:
     n = params.n_arms
     state = EpsilonGreedyState(np.zeros(n), np.zeros(n), np.empty(n))
-    mix(params, state, state.p[:0], state.p)
+    fill_p(params, state, state.p[:0], state.p)
     return state
 
 
 @kernel
-def mix(
+def fill_p(
     params: EpsilonGreedyParameters, state: EpsilonGreedyState, awake: FloatArray, out: FloatArray
 ) -> None:
-    """The distribution of the round to come among the arms that are awake."""
+    """Fill ``out`` with the distribution of the round to come among the arms that are awake."""
     n = params.n_arms
     seen = 0.0
     best = 0
@@ -119,7 +119,7 @@ def mix(
 
 @restrict.register(EpsilonGreedyParameters)
 def _(params: EpsilonGreedyParameters, state: EpsilonGreedyState, awake: FloatArray, out: FloatArray) -> None:
-    mix(params, state, awake, out)
+    fill_p(params, state, awake, out)
 
 
 @learn.register(EpsilonGreedyParameters)
@@ -137,5 +137,5 @@ def _(
 
 @step.register(EpsilonGreedyParameters)
 def _(params: EpsilonGreedyParameters, state: EpsilonGreedyState) -> int:
-    mix(params, state, state.p[:0], state.p)
+    fill_p(params, state, state.p[:0], state.p)
     return CONVERGED

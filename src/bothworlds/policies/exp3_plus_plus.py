@@ -92,12 +92,12 @@ class EXP3PlusPlus(Policy, name="exp3-plus-plus"):
 def _(params: EXP3PlusPlusParameters) -> EXP3PlusPlusState:
     n = params.ftrl.n_arms
     state = EXP3PlusPlusState(init(params.ftrl), np.zeros(n), np.zeros(n), np.zeros(n))
-    mix(params, state)
+    set_p(params, state)
     return state
 
 
 @kernel
-def mix(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> None:
+def set_p(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> None:
     """Fill ``p``: the first arm not seen yet, else ρ̃."""
     n = params.ftrl.n_arms
     for i in range(n):
@@ -145,7 +145,7 @@ def _(
 @step.register(EXP3PlusPlusParameters, inline=True)
 def _(params: EXP3PlusPlusParameters, state: EXP3PlusPlusState) -> int:
     status = step(params.ftrl, state.ftrl)
-    mix(params, state)
+    set_p(params, state)
     return status
 
 

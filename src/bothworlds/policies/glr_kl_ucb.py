@@ -175,11 +175,11 @@ def _(params: GLRParameters, state: GLRState, arm: int, loss: float, weight: flo
         state.scalars[DETECTED] += 1.0
         for i in range(params.n_arms):
             if i == arm or not params.local:
-                restart(state, i)
+                restart_arm(state, i)
 
 
 @kernel
-def restart(state: GLRState, arm: int) -> None:
+def restart_arm(state: GLRState, arm: int) -> None:
     """Forget what was seen of an arm."""
     state.counts[arm] = 0.0
     state.sums[arm] = 0.0

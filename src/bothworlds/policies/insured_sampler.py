@@ -1,4 +1,4 @@
-"""The insured sampler: Thompson-like play, a log-barrier shadow that insures it, and two tests that watch."""
+"""The insured sampler: Thompson-like play, a log-barrier shadow that insures it, and two tests of it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class InsuredState(NamedTuple):
     entropies: FloatArray
     """h_i = m_i·log m_i + (1−m_i)·log(1−m_i), the negative entropy."""
     scales: FloatArray
-    """λ·n_i/ρ_i."""
+    """λ·n_i/ρ_i, by which kl(m_i, m_k) is multiplied for Z_i."""
     weights: FloatArray
     """w_i of the round to come, up to the rejection."""
     p: FloatArray
@@ -281,7 +281,7 @@ def _(
     params: InsuredParameters, state: InsuredState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
     if insured(state):
-        changed = watch(state.arms, WIDTH * arm, state.means[arm], loss)
+        changed = take_in_residual(state.arms, WIDTH * arm, state.means[arm], loss)
         in_debt = indebted(state, loss, memo / weight)
         if in_debt or changed:
             hand_over(params, state, not in_debt)
@@ -292,7 +292,7 @@ def _(
 
 
 @kernel(inline=True)
-def watch(arms: FloatArray, at: int, mean: float, loss: float) -> bool:
+def take_in_residual(arms: FloatArray, at: int, mean: float, loss: float) -> bool:
     """Take in the residual of a loss of the arm whose numbers begin at ``at``; has the arm changed?"""
     n = arms[at + COUNT]
     if n == 0.0:
@@ -397,13 +397,13 @@ def _(params: InsuredParameters, state: InsuredState) -> int:
 def put_in_force(params: InsuredParameters, state: InsuredState) -> None:
     """The distribution of the sampler with its floor, or of the fallback."""
     if insured(state):
-        mix(params, state, weigh(state))
+        raise_to_floor(params, state, sum_weights(state))
     else:
         copy(state.ftrl.p, state.p)
 
 
 @kernel(inline=True)
-def weigh(state: InsuredState) -> float:
+def sum_weights(state: InsuredState) -> float:
     """Fill the weights w_i; return their sum."""
     means, entropies, scales, weights = state.means, state.entropies, state.scales, state.weights
     at = WIDTH * int(state.scalars[LEADER]) + LOGS
@@ -421,7 +421,7 @@ def weigh(state: InsuredState) -> float:
 
 
 @kernel(inline=True)
-def mix(params: InsuredParameters, state: InsuredState, total: float) -> None:
+def raise_to_floor(params: InsuredParameters, state: InsuredState, total: float) -> None:
     """p_i ∝ max{q_i, ε·x_i}, q the weights over their total."""
     weights, x, p = state.weights, state.ftrl.p, state.p
     floor = params.floor * total

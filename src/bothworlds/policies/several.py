@@ -4,15 +4,16 @@ A round of a problem that is not plain, as ``Bandit`` and ``simulate`` play it::
 
     before_draw(params, state, outstanding, awake)
     act_several(params, state, uniforms, played)      the arms that are played: one, or a set, or none
-    …                                                 whose losses are shown: theirs, or what the graph says
-    weight_of(params, state, shown)                   the probability that it was to be shown
-    memo_of(params, state, shown, uniforms)
+    …                                                 which are observed: these, or those that these show
+    weight_of(params, state, arm)                     for each: the probability with which it was to be
+    memo_of(params, state, arm, uniforms)             for each
     …                                                 now, later, or never
-    learn(params, state, shown, loss, weight, memo)   for each that is shown
-    step(params, state)                               once; pass_round where nothing is shown
+    learn(params, state, arm, loss, weight, memo)     for each
+    step(params, state)                               once; pass_round where none is observed
 
-Weights and memos are fixed at the draw. Where one arm shows others, ``weight_of`` is the probability of being
-*seen*, which a policy for graphs knows from its parameters.
+Weights and memos are fixed at the draw. Arm j *shows* arm i if i is observed when j is played. Where arms
+show others, ``weight_of`` of i is the sum of the probabilities of the arms that show it, which a policy for
+graphs knows from its parameters.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from bothworlds.simplex.kernel import CONVERGED
 
 
 class Shown(NamedTuple):
-    """Which losses are shown with which arm: ``arms[first[i]:last[i]]``; of no size, each shows its own."""
+    """Which arms each arm shows: i shows ``arms[first[i]:last[i]]``; itself alone, where these are empty."""
 
     first: IntArray
     last: IntArray
@@ -36,11 +37,11 @@ class Shown(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What is played in a round and shown of it; ``shown`` and what follows have room for all that can be."""
+    """The arms played and the arms observed (``shown``), with room for as many as there can be."""
 
     played: IntArray
     probabilities: FloatArray
-    """Of those played, to be so."""
+    """With which each arm of ``played`` was to be played."""
     shown: IntArray
     weights: FloatArray
     memos: FloatArray
@@ -61,7 +62,7 @@ def shown_by(problem: Problem, n_arms: int) -> Shown:
 
 
 def new_round(problem: Problem, n_arms: int) -> Round:
-    """Room for a round."""
+    """Arrays for as many arms as a round of the problem can play and observe."""
     m = problem.sizes(n_arms)[1]
     n = m if problem.shows is None else max(map(len, problem.neighbors(n_arms)))
     played, shown = np.empty(m, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -97,16 +98,16 @@ def mark_best(groups: Groups, values: FloatArray, out: FloatArray) -> None:
 
 @generic
 def pass_round(params: Any, state: Any) -> int:
-    """End a round of which nothing was shown; return the status of the solver.
+    """End a round in which no arm was observed; return the status of the solver.
 
-    By default there is nothing to do. A policy whose sets may be empty learns that nothing was chosen.
+    By default there is nothing to do. A policy whose sets may be empty learns that none was chosen.
     """
     return CONVERGED
 
 
 @kernel
 def draw_round(params: Any, state: Any, uniforms: FloatArray, graph: Shown, out: Round) -> tuple[int, int]:
-    """Draw a round into ``out``, all but its losses; return how many are played, and how many shown."""
+    """Draw a round into ``out``, all but its losses; return how many are played, and how many observed."""
     n_played = act_several(params, state, uniforms, out.played)
     count = 0
     for j in range(n_played):
@@ -126,10 +127,10 @@ def draw_round(params: Any, state: Any, uniforms: FloatArray, graph: Shown, out:
 
 
 @kernel
-def learn_round(params: Any, state: Any, seen: Round, count: int) -> int:
-    """Learn what was shown in a round, and end it; return the status of the solver."""
+def learn_round(params: Any, state: Any, drawn: Round, count: int) -> int:
+    """Learn the losses of a round, and end it; return the status of the solver."""
     for k in range(count):
-        learn(params, state, seen.shown[k], seen.losses[k], seen.weights[k], seen.memos[k])
+        learn(params, state, drawn.shown[k], drawn.losses[k], drawn.weights[k], drawn.memos[k])
     return step(params, state) if count > 0 else pass_round(params, state)
 
 
@@ -137,12 +138,12 @@ def learn_round(params: Any, state: Any, seen: Round, count: int) -> int:
 def pull_several(
     params: Any, state: Any, uniforms: FloatArray, outstanding: int, graph: Shown, out: Round
 ) -> tuple[int, int]:
-    """Draw a round into ``out``, all but its losses; return how many are played, and how many shown."""
+    """Draw a round into ``out``, all but its losses; return how many are played, and how many observed."""
     before_draw(params, state, outstanding, uniforms[:0])  # all arms are awake
     return draw_round(params, state, uniforms, graph, out)
 
 
 @entry
-def update_several(params: Any, state: Any, seen: Round, count: int) -> int:
+def update_several(params: Any, state: Any, drawn: Round, count: int) -> int:
     """A round with several observations."""
-    return learn_round(params, state, seen, count)
+    return learn_round(params, state, drawn, count)

@@ -100,32 +100,33 @@ def far_growth(x: Any) -> Any:
 
 
 @generic
-def fading(u: Any) -> tuple[Any, Any, Any]:
+def exponentials(u: Any) -> tuple[Any, Any, Any]:
     """e^u − 1, e^{−u} and 1 − e^{−u}."""
     gain = growth(u)
     left = 1.0 / (1.0 + gain) if u >= -1.0 else 1.0 + growth(-u)  # 1 + (e^u − 1) would have lost it
     return gain, left, gain * left if gain < 1e300 else 1.0
 
 
-@fading.register(np.ndarray, inline=True)
+@exponentials.register(np.ndarray, inline=True)
 def _(u: Any) -> tuple[Any, Any, Any]:
     if all_at_most(size(u), NEAR):
         odd, even = odd_part(u), even_part(u)
         lost = odd - even
         return odd + even, 1.0 - lost, lost
-    return far_fading(u)
+    return far_exponentials(u)
 
 
 @kernel
-def far_fading(u: Any) -> tuple[Any, Any, Any]:
-    """``fading`` of a block whose numbers are not all near."""
+def far_exponentials(u: Any) -> tuple[Any, Any, Any]:
+    """``exponentials`` of a block whose numbers are not all near."""
     if all_at_most(size(u), NEAR * 2.0**DOUBLINGS):
         odd, even = odd_part(u * 0.5**DOUBLINGS), even_part(u * 0.5**DOUBLINGS)
         for _ in range(DOUBLINGS):  # sinh 2x = 2·sinh x·cosh x, cosh 2x − 1 = 2·sinh² x
             odd, even = 2.0 * odd * (1.0 + even), 2.0 * odd * odd
         lost = odd - even
         return odd + even, 1.0 - lost, lost
-    a, b, c, d = fading(lane(u, 0)), fading(lane(u, 1)), fading(lane(u, 2)), fading(lane(u, 3))
+    a, b = exponentials(lane(u, 0)), exponentials(lane(u, 1))
+    c, d = exponentials(lane(u, 2)), exponentials(lane(u, 3))
     return pack(a[0], b[0], c[0], d[0]), pack(a[1], b[1], c[1], d[1]), pack(a[2], b[2], c[2], d[2])
 
 

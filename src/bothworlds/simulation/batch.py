@@ -31,7 +31,7 @@ from bothworlds._simd import (
     smallest,
     store,
 )
-from bothworlds.environments.base import add_to_totals, benchmark, cost_of, loss_of, prepare, watches
+from bothworlds.environments.base import add_to_totals, benchmark, cost_of, loss_of, prepare, reads_p
 from bothworlds.policies.base import FEW, init
 from bothworlds.policies.ftrl.estimators import ImportanceWeightedParameters
 from bothworlds.policies.ftrl.kernel import RECENTER, FTRLParameters
@@ -96,7 +96,7 @@ def fit(params: Any, env: Any) -> bool:
         and isinstance(params.estimator, ImportanceWeightedParameters)
         and isinstance(params.rate, CommonRateParameters)
         and params.n_arms <= FEW
-        and not watches(env)
+        and not reads_p(env)
     )
 
 

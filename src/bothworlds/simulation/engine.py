@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
-from bothworlds.environments.base import add_to_totals, benchmark, cost_of, loss_of, prepare, watches
+from bothworlds.environments.base import add_to_totals, benchmark, cost_of, loss_of, prepare, reads_p
 from bothworlds.environments.delay import DelayParameters, Queue, due_now, enqueue, read_slot
 from bothworlds.policies.base import (
     before_draw,
@@ -116,7 +116,7 @@ def play_block(
         t = before + k + 1
         draws = world_uniforms[k]
         before_draw(params, state, int(tally[OUTSTANDING]), draws[:0])  # all arms are awake
-        if watches(env):
+        if reads_p(env):
             distribution(params, state, p)
         prepare(env, world, t, p, draws)
         add_to_totals(env, world)

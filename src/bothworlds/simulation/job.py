@@ -15,7 +15,7 @@ from bothworlds._jit import FloatArray, IntArray, what_to_do
 from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
-from bothworlds.environments.base import open_world, require_world, watches
+from bothworlds.environments.base import open_world, reads_p, require_world
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, init, require_sleeping
@@ -110,13 +110,13 @@ class Job:
                 if self.environment.can_end and np.isnan(loss):
                     record = part_of(record, 0, t - 1)
                     break
-                unseen = np.isnan(loss) and not watches(arguments["env"])
+                unseen = np.isnan(loss) and not reads_p(arguments["env"])
                 raise InvalidArgumentError(
                     "losses",
                     loss,
                     "in [0, 1]",
                     got=f"{loss} from {self.environment!r} in round {t}",
-                    fix="if its prepare reads p, register watches: p is NaN without" if unseen else "",
+                    fix="if its prepare reads p, register reads_p: p is NaN without" if unseen else "",
                 )
             if ended == UNSOLVED:
                 fix = what_to_do(arguments["params"], "run")
@@ -164,7 +164,7 @@ class Job:
             rounds = {"before_round": init(params), "awake": np.empty(n)}
         if problem.several:
             rounds = {"graph": shown_by(problem, n), "drawn": new_round(problem, n)}
-            rounds |= {"groups": problem.groups(n), "nothing": self.environment.nothing}
+            rounds |= {"groups": problem.groups(n), "nothing": self.environment.outside_cost}
         return {
             "params": params,
             "state": init(params),
@@ -176,7 +176,7 @@ class Job:
             "before": 0,
             "marks": self.marks,
             "tally": np.zeros(N_TALLY),
-            "p": np.full(n, np.nan),  # until somebody watches
+            "p": np.full(n, np.nan),  # unless the world reads it
             **({"room": np.empty(n)} if problem.several or self.environment.sleeps else {}),
             "measured": measured,
             "distributions": distributions,
@@ -358,7 +358,7 @@ def check_pair(
 ) -> None:
     """Refuse a policy that cannot play in the environment, with the horizon it is told, or not be watched."""
     policy.resolve(environment.n_arms, known_horizon, environment.problem)
-    if policy.in_python and watches(environment.parameters(known_horizon or environment.n_arms)):
+    if policy.in_python and reads_p(environment.parameters(known_horizon or environment.n_arms)):
         raise InvalidArgumentError(
             "policy", policy, f"one that tells its distribution: {environment!r} reads it in every round"
         )

@@ -12,8 +12,8 @@ from bothworlds.environments.base import (
     cost_of,
     loss_of,
     prepare,
+    reads_p,
     total_of,
-    watches,
 )
 from bothworlds.policies.base import before_draw, distribution, sum_of
 from bothworlds.policies.several import Round, Shown, draw_round, learn_round
@@ -82,7 +82,7 @@ def play_rounds(
         t = before + k + 1
         draws = world_uniforms[k]
         before_draw(params, state, 0, draws[:0])  # all arms are awake, and no pull is outstanding
-        if watches(env):
+        if reads_p(env):
             distribution(params, state, p)
             mass = sum_of(p)
             for i in range(p.size):

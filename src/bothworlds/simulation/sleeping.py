@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, IntArray, copy_state, entry, kernel
-from bothworlds.environments.base import add_to_totals, cost_of, loss_of, prepare, wake, watches
+from bothworlds.environments.base import add_to_totals, cost_of, loss_of, prepare, reads_p, wake
 from bothworlds.policies.base import (
     act_among,
     after_draw,
@@ -65,7 +65,7 @@ def play_awake(
         everybody = wake(env, t, draws, awake) == awake.size
         there = draws[:0] if everybody else awake
         before_draw(params, state, 0, there)
-        if watches(env):
+        if reads_p(env):
             if everybody:
                 distribution(params, state, p)
             else:

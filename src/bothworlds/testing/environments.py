@@ -11,7 +11,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.environments import Environment
-from bothworlds.environments.base import add_to_totals, loss_of, open_world, prepare, watches
+from bothworlds.environments.base import add_to_totals, loss_of, open_world, prepare, reads_p
 from bothworlds.policies import Policy, TsallisINF
 from bothworlds.policies.base import (
     draws_from_its_p,
@@ -23,14 +23,14 @@ from bothworlds.testing.promise import require
 
 
 class AlwaysParameters(NamedTuple):
-    """The arm."""
+    """The number of arms, and the arm that is always played."""
 
     n_arms: int
     arm: int
 
 
 class AlwaysState(NamedTuple):
-    """All mass on the arm."""
+    """The distribution: 1 for that arm."""
 
     p: FloatArray
 
@@ -42,7 +42,7 @@ class Always(Policy):
     arm: int
 
     def parameters(self, n_arms: int, horizon: int | None) -> AlwaysParameters:
-        """K and the arm."""
+        """In numbers; the horizon plays no part."""
         return AlwaysParameters(n_arms, self.arm)
 
 
@@ -129,10 +129,10 @@ def environment_keeps_its_bits(case: EnvironmentCase) -> None:
 
 
 def environment_sees_what_it_watches(case: EnvironmentCase) -> None:
-    """A world that does not register ``watches`` makes the same losses whatever the distribution is."""
+    """A world that does not register ``reads_p`` makes the same losses whatever the distribution is."""
     world = case.environment
     env = world.parameters(case.horizon)
-    if watches(env) or world.made_in_blocks:  # the latter are made before anybody plays
+    if reads_p(env) or world.made_in_blocks:  # the latter are made before anybody plays
         return
     n, twins = world.n_arms, [open_world(env) for _ in range(3)]
     distributions = (np.full(n, 1.0 / n), np.eye(n)[0], np.eye(n)[-1])
@@ -144,7 +144,7 @@ def environment_sees_what_it_watches(case: EnvironmentCase) -> None:
             losses.append([float(loss_of(env, twin, t, arm, uniforms)) for arm in range(n)])
         blind = np.array_equal(losses, [losses[0]] * 3, equal_nan=True)
         message = f"prepare reads p, with which the losses of round {t} change, but p is NaN in a run"
-        require(blind, world, f"{message}: register watches, which returns True")
+        require(blind, world, f"{message}: register reads_p, which returns True")
 
 
 def environment_replays(case: EnvironmentCase) -> None:
@@ -170,7 +170,7 @@ def environment_has_honest_regret(case: EnvironmentCase) -> None:
         most = float(np.nanmax(found / rounds))
         message = f"{kind} is {most:.3g} times the number of rounds, at most 1 is possible"
         require(most <= 1.0 + 1e-9, world, f"{message}: cost_of and benchmark must be on the same scale")
-    if watches(world.parameters(case.horizon)):
+    if reads_p(world.parameters(case.horizon)):
         return  # each arm meets other losses
     best = np.nanmin(run.regret[1:], axis=0)
     if world.dynamic:

@@ -132,8 +132,8 @@ def policy_acts_on_what_it_learns(case: PolicyCase) -> None:
         require(
             is_arm, policy, f"act must return an arm, a whole number in 0..{n - 1}, got {arm!r} in round {t}"
         )
-        _, shown, _, weight, memo = pull_once.python(params, state, uniforms, 0)
-        update_once.python(params, state, shown, float(_losses(random, n, False)[shown]), weight, memo)
+        _, observed, _, weight, memo = pull_once.python(params, state, uniforms, 0)
+        update_once.python(params, state, observed, float(_losses(random, n, False)[observed]), weight, memo)
         read_distribution.python(params, state, p)
         moved = moved or not np.array_equal(p, first)
     if type(params) not in step.implementations:
@@ -154,7 +154,7 @@ def policy_plays_a_distribution(case: PolicyCase) -> None:
 
 
 def policy_has_honest_weights(case: PolicyCase) -> None:
-    """``weight_of`` is the probability of being shown: it sums to one, and is p unless decoupled."""
+    """``weight_of`` is the probability of being observed: it sums to one, and is p unless decoupled."""
     policy, n = case.policy, case.n_arms
     params = policy.resolve(n, case.horizon)
     state = init(params)
@@ -170,24 +170,24 @@ def policy_has_honest_weights(case: PolicyCase) -> None:
             require(abs(total - 1.0) <= 1e-9, policy, f"{what}, which sums to {total}, not to 1")
             same = policy.decoupled or np.allclose(weights, p, rtol=1e-9, atol=1e-300)
             require(same, policy, f"{what}, distribution {p}: they must agree (or set decoupled = True)")
-        arm, shown, probability, weight, memo = pull_once(params, state, random.random(policy.draws), 0)
+        arm, observed, probability, weight, memo = pull_once(params, state, random.random(policy.draws), 0)
         honest = math.isnan(probability) or math.isclose(probability, p[arm], rel_tol=1e-9)
         message = f"probability_of says {probability} of arm {arm}, distribution {p[arm]}: register it"
         require(honest, policy, message)
-        require(policy.decoupled or shown == arm, policy, "it shows another arm: set decoupled = True")
-        update_once(params, state, shown, float(_losses(random, n, False)[shown]), weight, memo)
+        require(policy.decoupled or observed == arm, policy, "it observes another arm: set decoupled = True")
+        update_once(params, state, observed, float(_losses(random, n, False)[observed]), weight, memo)
 
 
 def policy_draws_from_its_distribution(case: PolicyCase) -> None:
-    """Arms are drawn as often as the distribution says, and shown as often as the weights say."""
+    """Arms are drawn as often as the distribution says, and observed as often as the weights say."""
     policy, n = case.policy, case.n_arms
     params = policy.resolve(n, case.horizon)
     state = init(params)
     random, p, count = np.random.default_rng(5), np.empty(n), 4000
     for rounds in (0, 60):
         for uniforms in random.random((rounds, policy.draws)):
-            _, shown, _, weight, memo = pull_once(params, state, uniforms, 0)
-            update_once(params, state, shown, float(_losses(random, n, True)[shown]), weight, memo)
+            _, observed, _, weight, memo = pull_once(params, state, uniforms, 0)
+            update_once(params, state, observed, float(_losses(random, n, True)[observed]), weight, memo)
         read_distribution(params, state, p)
         uniforms = random.random((count, policy.draws))
         counts_draws = type(params) in before_draw.implementations  # then each is the first
@@ -251,8 +251,8 @@ def policy_draws_replications_independently(case: PolicyCase) -> None:
         surprise, variance = np.empty(rounds), np.empty(rounds)
         for t in range(rounds):
             read_distribution(params, state, p)
-            arm, shown, _, weight, memo = pull_once(params, state, uniforms[t], 0)
-            update_once(params, state, shown, float(_losses(world, n, False)[shown]), weight, memo)
+            arm, observed, _, weight, memo = pull_once(params, state, uniforms[t], 0)
+            update_once(params, state, observed, float(_losses(world, n, False)[observed]), weight, memo)
             surprise[t], variance[t] = (arm == 0) - p[0], p[0] * (1.0 - p[0])
         surprises.append(surprise)
         variances.append(variance)
@@ -298,7 +298,7 @@ def policy_compiles_to_its_source(case: PolicyCase) -> None:
         other = pull_once.py_func(params, states[1], uniforms, 0)
         same = one[:2] == other[:2] and np.allclose(one[2:], other[2:], rtol=1e-11, equal_nan=True)
         message = f"in round {t} the compiled kernels draw {one}, the Python source {other}"
-        require(same, case.policy, f"{message} (arm, arm shown, their probabilities, memo)")
+        require(same, case.policy, f"{message} (arm, arm observed, their probabilities, memo)")
         statuses = (
             update_once(params, states[0], one[1], loss, *one[3:]),
             update_once.py_func(params, states[1], other[1], loss, *other[3:]),
@@ -326,8 +326,8 @@ def policy_keeps_its_memory(case: PolicyCase) -> None:
 
     def rounds() -> None:
         for row in uniforms:
-            _, shown, _, weight, memo = pull_once(params, state, row, 0)
-            update_once(params, state, shown, 0.5, weight, memo)
+            _, observed, _, weight, memo = pull_once(params, state, row, 0)
+            update_once(params, state, observed, 0.5, weight, memo)
 
     rounds()
     before = _jit.arrays_alive()

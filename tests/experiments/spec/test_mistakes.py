@@ -17,7 +17,9 @@ FTRL = {"kind": "ftrl", "regularizer": "tsallis", "beta": 0.3, "constants": "lig
 BASE = {"kind": "bernoulli", "n_arms": 4, "gap": 0.2}
 TOP = "title, description, horizon, replications, seed, checkpoints, record, evidence, tell_horizon, modules, policy, environment"
 TAKES = "ftrl takes: regularizer, constants, log_barrier, theta, alpha, rates, estimator, predictions"
-REGULARIZERS = "Known: centered-tsallis, complement-tsallis, hybrid, log-barrier, shannon, tsallis"
+REGULARIZERS = (
+    "Known: centered-tsallis, complement-barrier, complement-tsallis, hybrid, log-barrier, shannon, tsallis"
+)
 
 
 def mistakes(text, **options):

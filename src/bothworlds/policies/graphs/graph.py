@@ -1,13 +1,13 @@
-"""Feedback graphs, and what policies on them share: estimates by the probability of being *seen*.
+"""Feedback graphs, and what policies on them share: estimates by the probability of being *observed*.
 
-Playing arm j shows the losses of the arms that j shows, so arm i is seen with probability P_i, the sum of p_j
-over those j that show i, and ℓ̂_i = 1[i is seen]·ℓ_i/P_i has mean ℓ_i. Bandits are the graph in which each arm
-shows itself alone (P = p), prediction with expert advice is the one in which all are always shown (P = 1).
+When arm j is played, the arms that j shows are observed. So arm i is observed with probability P_i, the sum
+of p_j over those j that show i, and ℓ̂_i = 1[i is observed]·ℓ_i/P_i has mean ℓ_i. Bandits are the graph in
+which each arm shows itself alone (P = p), prediction with expert advice is the one in which every arm shows
+all (P = 1).
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from bothworlds.policies.base import (
     probability_of,
     weight_of,
 )
+from bothworlds.policies.estimated_losses import RECENTER, add_latest_to, recenter_at, shows_its_losses
 from bothworlds.problem import Problem
 
 
@@ -47,7 +48,7 @@ class GraphState(NamedTuple):
     """Estimated losses of the round, from ``learn`` to ``step``."""
     p: FloatArray
     seen: FloatArray
-    """P_i, the probability of being seen."""
+    """P_i, the probability of being observed."""
     rates: FloatArray
     carried: FloatArray
     """What the solver starts from."""
@@ -55,15 +56,12 @@ class GraphState(NamedTuple):
     """The single numbers below."""
 
 
-TUNING = 0  # what the rate is made of
-OFFSET = 1  # what has been subtracted from all losses so far
+# of the single numbers, beside TUNING and OFFSET
 FAVORITE = 2  # 1 + the arm that has more than half of p and does not show itself; 0 if there is none
 # from ``learn`` to ``step``, zero between rounds
 LEARNED = 3  # number of observations
 FAVORED = 4  # FAVORITE at the draw
 N_SCALARS = 5
-
-RECENTER = 4096.0
 
 
 # --- graphs, in Python ------------------------------------------------------------------------------------
@@ -126,7 +124,7 @@ def clique_cover(problem: Problem, n_arms: int) -> int:
     return len(cliques)
 
 
-def begin(graph: Graph, n_carried: int) -> GraphState:
+def new_graph_state(graph: Graph, n_carried: int) -> GraphState:
     """Before the first round: the uniform distribution."""
     n = graph.blind.size
     state = GraphState(
@@ -138,7 +136,7 @@ def begin(graph: Graph, n_carried: int) -> GraphState:
         np.zeros(n_carried),
         np.zeros(N_SCALARS),
     )
-    look_around(graph, state)
+    update_seen(graph, state)
     return state
 
 
@@ -146,7 +144,7 @@ def begin(graph: Graph, n_carried: int) -> GraphState:
 
 
 @kernel
-def look_around(graph: Graph, state: GraphState) -> None:
+def update_seen(graph: Graph, state: GraphState) -> None:
     """Bring ``seen`` and the favorite up to date with ``p``: a pass over the edges."""
     p = state.p
     state.scalars[FAVORITE] = 0.0
@@ -166,8 +164,8 @@ def look_around(graph: Graph, state: GraphState) -> None:
 def complete_estimates(state: GraphState) -> bool:
     """Complete the estimated losses of the round; False if there were none.
 
-    The favorite is seen with probability 1 − p, which is small: its loss minus 1 is estimated and the 1 added
-    again, seen or not. The estimate is at most 1 then, and never large for the worse.
+    The favorite is observed with probability 1 − p, which is small: its loss minus 1 is estimated and the 1
+    added again, observed or not. The estimate is at most 1 then, and never large for the worse.
     """
     scalars = state.scalars
     learned, favored = scalars[LEARNED], int(scalars[FAVORED])
@@ -181,28 +179,19 @@ def complete_estimates(state: GraphState) -> bool:
 @kernel
 def add_latest(state: GraphState) -> float:
     """Add the estimates of the round to the sums; return the whole number subtracted from all of these."""
-    smallest = math.inf
-    for i in range(state.losses.size):
-        state.losses[i] += state.latest[i]
-        state.latest[i] = 0.0
-        smallest = min(smallest, state.losses[i])
-    if smallest <= RECENTER:
-        return 0.0
-    shift = float(math.floor(smallest))
-    for i in range(state.losses.size):
-        state.losses[i] -= shift
-    state.scalars[OFFSET] += shift
-    return shift
+    smallest = add_latest_to(state.losses, state.latest)
+    return 0.0 if smallest <= RECENTER else recenter_at(state.losses, smallest, state.scalars)
 
 
 def learns_what_it_sees(kind: type) -> None:
-    """Register all kernels but init, step and inspect of a policy with a :class:`GraphState`."""
+    """Register all kernels but init and step of a policy with a :class:`GraphState`."""
     act.register(kind)(_act)
     weight_of.register(kind)(_seen)
     probability_of.register(kind)(_played)
     memo_of.register(kind)(_favorite)
     learn.register(kind)(_learn)
     distribution.register(kind)(_distribution)
+    shows_its_losses(kind)
 
 
 def _act(params: Any, state: GraphState, uniforms: FloatArray) -> int:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.base import Policy, init, inspect, step
+from bothworlds._jit import kernel
+from bothworlds.policies.base import Policy, init, step
+from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.graphs.graph import (
-    OFFSET,
-    TUNING,
     Graph,
     GraphState,
     add_latest,
-    begin,
     complete_estimates,
     graph_of,
     learns_what_it_sees,
-    look_around,
+    new_graph_state,
+    update_seen,
 )
 from bothworlds.problem import GRAPHS, PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED
@@ -44,9 +43,9 @@ class AdaHedgeParameters(NamedTuple):
 class Hedge(Policy, name="hedge"):
     """Hedge: exponential weights, p_i ∝ exp(−η_t·L_i), with η_t = c·√(log K/t) where all losses are shown.
 
-    On other graphs it is EXP3.G: L is the sum of ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the probability of being
-    seen, and in place of t is the variance of the estimates, Σ_{s<t} Σ_i p_{s,i}/P_{s,i}, with that of the
-    first round once more in advance. That is t where P = 1, and K·t for bandits.
+    On other graphs it is EXP3.G: L is the sum of ℓ̂_i = 1[i is observed]·ℓ_i/P_i, P_i the probability of
+    being observed, and in place of t is the variance of the estimates, Σ_{s<t} Σ_i p_{s,i}/P_{s,i}, with that
+    of the first round once more in advance. That is t where P = 1, and K·t for bandits.
 
     *What is proved.* Where all losses are shown, with c = 2: adversarial √(T·log K), and O(log K/Δ) in
     stochastic worlds, so that it is best of both worlds. Where each arm shows itself alone: adversarial
@@ -59,7 +58,7 @@ class Hedge(Policy, name="hedge"):
 
     Notes
     -----
-    An arm j that does not show itself and has p_j > ½ gets the estimate 1 + 1[seen]·(ℓ_j − 1)/P_j, and
+    An arm j that does not show itself and has p_j > ½ gets the estimate 1 + 1[observed]·(ℓ_j − 1)/P_j, and
     min{p_j, 1 − p_j}/P_j in the variance.
 
     Examples
@@ -105,8 +104,8 @@ class AdaHedge(Policy, name="ada-hedge"):
     *What is proved.* Where all losses are shown: adversarial √(T·log K) + (4/3)·log K + 2; and with one best
     arm, whose gap is Δ up to a corruption of C in all, 4·log K/Δ + 2·√(C·log K/Δ) + (8/3)·log K + 4: best of
     both worlds. (The first is de Rooij et al.'s; the second follows from their bound by the variance, as
-    ``theory/bounds/graphs.py`` shows.) On other graphs it runs on ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the
-    probability of being seen, and nothing is proved here.
+    ``theory/bounds/graphs.py`` shows.) On other graphs it runs on ℓ̂_i = 1[i is observed]·ℓ_i/P_i, P_i the
+    probability of being observed, and nothing is proved here.
 
     Examples
     --------
@@ -158,7 +157,7 @@ def set_weights(graph: Graph, state: GraphState, rate: float) -> None:
     for i in range(p.size):
         p[i] /= total
         state.rates[i] = 1.0 / rate if rate > 0.0 else 0.0  # a single arm has no rate
-    look_around(graph, state)
+    update_seen(graph, state)
 
 
 @kernel
@@ -200,7 +199,7 @@ def rate_of(log_arms: float, cost: float) -> float:
 
 @init.register(HedgeParameters)
 def _(params: HedgeParameters) -> GraphState:
-    state = begin(params.graph, 0)
+    state = new_graph_state(params.graph, 0)
     state.scalars[TUNING] = variance(params.graph, state)
     set_weights(params.graph, state, params.rate * math.sqrt(params.log_arms / state.scalars[TUNING]))
     return state
@@ -217,7 +216,7 @@ def _(params: HedgeParameters, state: GraphState) -> int:
 
 @init.register(AdaHedgeParameters)
 def _(params: AdaHedgeParameters) -> GraphState:
-    state = begin(params.graph, 0)
+    state = new_graph_state(params.graph, 0)
     set_weights(params.graph, state, math.inf)
     return state
 
@@ -230,13 +229,3 @@ def _(params: AdaHedgeParameters, state: GraphState) -> int:
         add_latest(state)
         set_weights(params.graph, state, rate_of(params.log_arms, scalars[TUNING]))
     return CONVERGED
-
-
-def _inspect(params: Any, state: GraphState, out_rates: FloatArray, out_estimates: FloatArray) -> None:
-    for i in range(out_rates.size):
-        out_rates[i] = state.rates[i]
-        out_estimates[i] = state.losses[i] + state.scalars[OFFSET]
-
-
-inspect.register(HedgeParameters)(_inspect)
-inspect.register(AdaHedgeParameters)(_inspect)

@@ -7,29 +7,27 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from bothworlds import _check
-from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds.policies.base import Policy, init, inspect, step
+from bothworlds._jit import kernel
+from bothworlds.policies.base import Policy, init, step
 from bothworlds.policies.graphs.graph import (
-    OFFSET,
-    TUNING,
     Graph,
     GraphState,
     add_latest,
-    begin,
     clique_cover,
     complete_estimates,
     graph_of,
     learns_what_it_sees,
-    look_around,
+    new_graph_state,
+    update_seen,
 )
+from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.problem import GRAPHS, PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED
-from bothworlds.simplex.regularizers.base import slope
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
 from bothworlds.simplex.regularizers.tsallis import Tsallis
-from bothworlds.simplex.steps.base import MULTIPLIER, N_CARRIED, TOTAL, general
+from bothworlds.simplex.steps.base import N_CARRIED
 
-VANISHED = 1e-300  # a penalty below this is no longer divided by: the distribution is all but a single arm
+WHOLE = 1.0  # sums are of ℓ̂ itself
 
 
 class MatchedTsallisParameters(NamedTuple):
@@ -47,7 +45,8 @@ class MatchedTsallisParameters(NamedTuple):
 class MatchedTsallis(Policy, name="matched-tsallis"):
     """FTRL with Tsallis entropy whose rate matches stability and penalty, for bandits, graphs and experts.
 
-    With the estimates ℓ̂_i = 1[i is seen]·ℓ_i/P_i, P_i the probability of being seen, and L their sums,
+    With the estimates ℓ̂_i = 1[i is observed]·ℓ_i/P_i, P_i the probability of being observed, and L their
+    sums,
 
         p = argmin <p, L> + β_t·ψ_α(p) + β̄·ψ_{1−α}(p),   ψ_α(p) = −(1/α)·Σ_i (p_i^α − p_i),
 
@@ -72,8 +71,8 @@ class MatchedTsallis(Policy, name="matched-tsallis"):
     Notes
     -----
     Half of z is the stability to second order. With α = ½ and bandit feedback β grows as √t: the policy
-    is then close to Tsallis-INF. An arm j that does not show itself and has p_j > ½ is seldom seen; its
-    estimate is 1 + 1[seen]·(ℓ_j − 1)/P_j (Dann, Wei and Zimmert 2023, Algorithm 11).
+    is then close to Tsallis-INF. An arm j that does not show itself and has p_j > ½ is seldom observed; its
+    estimate is 1 + 1[observed]·(ℓ_j − 1)/P_j (Dann, Wei and Zimmert 2023, Algorithm 11).
 
     A round takes O(edges). Where all losses are shown, :class:`AdaHedge` has several times less regret.
 
@@ -139,39 +138,9 @@ class MatchedTsallis(Policy, name="matched-tsallis"):
 learns_what_it_sees(MatchedTsallisParameters)
 
 
-@generic(inline=True)
-def with_weight(regularizer: Any, weight: float) -> Any:
-    """The regularizer with this weight of its second part, if it has one."""
-    return regularizer
-
-
-@with_weight.register(HybridParameters, inline=True)
-def _(regularizer: HybridParameters, weight: float) -> HybridParameters:
-    return HybridParameters(regularizer.first, regularizer.second, weight)
-
-
-@kernel
-def star_and_penalty(alpha: float, p: FloatArray) -> tuple[float, float]:
-    """p_* and h. For the likeliest arm p^α − p is taken from 1 − p, the sum of the others, which is small."""
-    top = 0
-    for i in range(1, p.size):
-        if p[i] > p[top]:
-            top = i
-    rest = 0.0
-    h = 0.0
-    for i in range(p.size):
-        if i != top:
-            rest += p[i]
-            h += p[i] ** alpha - p[i]
-    rest = min(rest, 1.0)
-    if rest < 1.0:
-        h += p[top] * math.expm1((alpha - 1.0) * math.log1p(-rest))
-    return min(p[top], rest), h / alpha
-
-
 @kernel
 def stability_and_penalty(alpha: float, state: GraphState) -> tuple[float, float]:
-    """z and h."""
+    """z = Σ_i min{p_i, p_*}^{2−α}/P_i/(1−α), P_i the probability of being observed; and h."""
     p = state.p
     star, h = star_and_penalty(alpha, p)
     z = 0.0
@@ -182,23 +151,10 @@ def stability_and_penalty(alpha: float, state: GraphState) -> tuple[float, float
     return z / (1.0 - alpha), h
 
 
-@kernel
-def set_rates(params: MatchedTsallisParameters, state: GraphState) -> float:
-    """γ = β(1−α)/α, with which β·ψ_α is γ·``Tsallis(α)`` up to a constant; return γ̄/γ, likewise."""
-    ratio = (1.0 - params.alpha) / params.alpha
-    rate = state.scalars[TUNING] * ratio
-    for i in range(state.rates.size):
-        state.rates[i] = rate
-    return float(params.fixed_rate / ratio / rate)
-
-
 @init.register(MatchedTsallisParameters)
 def _(params: MatchedTsallisParameters) -> GraphState:
-    state = begin(params.graph, N_CARRIED)
-    state.scalars[TUNING] = params.first_rate
-    state.carried[TOTAL] = 1.0
-    regularizer = with_weight(params.regularizer, set_rates(params, state))
-    state.carried[MULTIPLIER] = -state.rates[0] * slope(regularizer, math.log(state.p.size))[0]
+    state = new_graph_state(params.graph, N_CARRIED)
+    begin_matching(params, state, WHOLE)
     return state
 
 
@@ -207,20 +163,7 @@ def _(params: MatchedTsallisParameters, state: GraphState) -> int:
     if not complete_estimates(state):
         return CONVERGED
     z, h = stability_and_penalty(params.alpha, state)
-    beta = state.scalars[TUNING]
-    if h >= VANISHED:
-        state.scalars[TUNING] = beta + params.scale * z / (beta * h)
-    state.carried[MULTIPLIER] -= add_latest(state)
-    regularizer = with_weight(params.regularizer, set_rates(params, state))
-    status = general(regularizer, state.losses, state.rates, 0.0, state.carried, state.p)
-    look_around(params.graph, state)
+    raise_beta(params, state, z, h)
+    status = solve_matched(params, state, add_latest(state), WHOLE, state.p)
+    update_seen(params.graph, state)
     return status
-
-
-@inspect.register(MatchedTsallisParameters)
-def _(
-    params: MatchedTsallisParameters, state: GraphState, out_rates: FloatArray, out_estimates: FloatArray
-) -> None:
-    for i in range(out_rates.size):
-        out_rates[i] = state.rates[i]
-        out_estimates[i] = state.losses[i] + state.scalars[OFFSET]

@@ -9,16 +9,16 @@ from typing import NamedTuple
 from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
+from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.linear.model import (
-    TUNING,
     LinearPolicy,
     LinearState,
     Space,
     add_latest,
-    begin,
     end_learning,
     learns_linear_losses,
-    mix,
+    mix_in_design,
+    new_linear_state,
 )
 from bothworlds.simplex.kernel import CONVERGED
 
@@ -96,7 +96,7 @@ learns_linear_losses(EXP2Parameters)
 
 
 @kernel
-def follow(params: EXP2Parameters, state: LinearState) -> int:
+def set_p(params: EXP2Parameters, state: LinearState) -> int:
     """q, p and S(p) of the round to come; sums are of ℓ̂ − ½ = ô/2, hence the 2."""
     t = state.scalars[TUNING]
     eta = min(params.rate * math.sqrt(params.log_arms / (params.dimension * t)), 0.5 / params.worst)
@@ -111,14 +111,14 @@ def follow(params: EXP2Parameters, state: LinearState) -> int:
     for i in range(q.size):
         q[i] /= total
         state.rates[i] = 0.5 / eta if eta > 0.0 else 0.0  # a single arm has no rate
-    return mix(params.space, state, params.worst * eta)
+    return mix_in_design(params.space, state, params.worst * eta)
 
 
 @init.register(EXP2Parameters)
 def _(params: EXP2Parameters) -> LinearState:
-    state = begin(params.space, 0)
+    state = new_linear_state(params.space, 0)
     state.scalars[TUNING] = 1.0
-    follow(params, state)
+    set_p(params, state)
     return state
 
 
@@ -128,4 +128,4 @@ def _(params: EXP2Parameters, state: LinearState) -> int:
         return CONVERGED
     state.scalars[TUNING] += 1.0
     add_latest(state)
-    return follow(params, state)
+    return set_p(params, state)

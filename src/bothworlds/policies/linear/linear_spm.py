@@ -9,23 +9,24 @@ from typing import Any, Literal, NamedTuple
 from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
-from bothworlds.policies.graphs.matched_tsallis import VANISHED, star_and_penalty, with_weight
+from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.linear.model import (
-    TUNING,
     LinearPolicy,
     LinearState,
     Space,
     add_latest,
-    begin,
     end_learning,
     learns_linear_losses,
-    mix,
+    mix_in_design,
+    new_linear_state,
 )
+from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.simplex.kernel import CONVERGED, FAILED
-from bothworlds.simplex.regularizers.base import slope
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
 from bothworlds.simplex.regularizers.tsallis import Tsallis
-from bothworlds.simplex.steps.base import MULTIPLIER, N_CARRIED, TOTAL, general
+from bothworlds.simplex.steps.base import N_CARRIED
+
+HALF = 0.5  # sums are of ℓ̂ − ½ = ô/2
 
 
 class LinearSPMParameters(NamedTuple):
@@ -126,40 +127,26 @@ learns_linear_losses(LinearSPMParameters)
 
 
 @kernel
-def set_rates(params: LinearSPMParameters, state: LinearState) -> float:
-    """γ = (β/2)·(1−α)/α, with which β·ψ_α is 2γ·``Tsallis(α)`` up to a constant; return γ̄/γ, likewise.
-
-    The sums are of ℓ̂ − ½ = ô/2, hence the half.
-    """
-    ratio = (1.0 - params.alpha) / params.alpha
-    rate = 0.5 * state.scalars[TUNING] * ratio
-    for i in range(state.rates.size):
-        state.rates[i] = rate
-    return float(0.5 * params.fixed_rate / ratio / rate)
-
-
-@kernel
-def stability(params: LinearSPMParameters, star: float) -> float:
-    """z."""
+def stability_bound(params: LinearSPMParameters, star: float) -> float:
+    """z of the leader, from its q_*."""
     return float(params.dimension * star ** (1.0 - params.alpha) / (1.0 - params.alpha))
 
 
 @init.register(LinearSPMParameters)
 def _(params: LinearSPMParameters) -> LinearState:
-    state = begin(params.space, N_CARRIED)
-    state.scalars[TUNING] = params.first_rate
-    state.carried[TOTAL] = 1.0
-    regularizer = with_weight(params.regularizer, set_rates(params, state))
-    state.carried[MULTIPLIER] = -state.rates[0] * slope(regularizer, math.log(state.q.size))[0]
-    explore(params, state)
+    state = new_linear_state(params.space, N_CARRIED)
+    begin_matching(params, state, HALF)
+    set_p(params, state)
     return state
 
 
 @kernel
-def explore(params: LinearSPMParameters, state: LinearState) -> int:
+def set_p(params: LinearSPMParameters, state: LinearState) -> int:
     """From q to p, with γ of the round to come."""
     star, _ = star_and_penalty(params.alpha, state.q)
-    return mix(params.space, state, min(0.5, params.mixing * stability(params, star) / state.scalars[TUNING]))
+    return mix_in_design(
+        params.space, state, min(0.5, params.mixing * stability_bound(params, star) / state.scalars[TUNING])
+    )
 
 
 @step.register(LinearSPMParameters)
@@ -167,10 +154,6 @@ def _(params: LinearSPMParameters, state: LinearState) -> int:
     if not end_learning(state):
         return CONVERGED
     star, h = star_and_penalty(params.alpha, state.q)
-    beta = state.scalars[TUNING]
-    if h >= VANISHED:
-        state.scalars[TUNING] = beta + params.scale * stability(params, star) / (beta * h)
-    state.carried[MULTIPLIER] -= add_latest(state)
-    regularizer = with_weight(params.regularizer, set_rates(params, state))
-    status = general(regularizer, state.losses, state.rates, 0.0, state.carried, state.q)
-    return FAILED if explore(params, state) == FAILED else status
+    raise_beta(params, state, stability_bound(params, star), h)
+    status = solve_matched(params, state, add_latest(state), HALF, state.q)
+    return FAILED if set_p(params, state) == FAILED else status

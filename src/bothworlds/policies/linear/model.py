@@ -28,13 +28,19 @@ import numpy as np
 from bothworlds._jit import FloatArray, kernel
 from bothworlds._simd import LANES, add_up, fill, load
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.base import Policy, draws_from_its_p, inspect, learn
+from bothworlds.policies.base import Policy, draws_from_its_p, learn
+from bothworlds.policies.estimated_losses import (
+    OFFSET,
+    RECENTER,
+    add_latest_to,
+    recenter_at,
+    shows_its_losses,
+)
 from bothworlds.policies.linear.design import Design, check_features, g_optimal_design
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 
 DEPENDENT = 1e-10  # a feature is taken to follow from the others if it does so to ten digits
 LEAST_MIXING = 1e-8  # γ, so that S(p) ⪰ γ·1 can be inverted: one unit of regret in 10⁸ rounds
-RECENTER = 4096.0
 LONGEST = 64  # numbers of features that a repr has
 
 
@@ -44,7 +50,7 @@ class Space(NamedTuple):
     columns: FloatArray
     """φ_{i,a} at a·K + i: the first feature of all arms, then the second, …"""
     design: FloatArray
-    """p_0."""
+    """p_0, the G-optimal design."""
 
 
 class LinearState(NamedTuple):
@@ -71,8 +77,7 @@ class LinearState(NamedTuple):
     """The single numbers below."""
 
 
-TUNING = 0  # what the rate is made of
-OFFSET = 1  # what has been subtracted from all losses so far
+# of the single numbers, beside TUNING and OFFSET
 LEARNED = 2  # number of observations, from ``learn`` to ``step``; zero between rounds
 N_SCALARS = 3
 
@@ -135,8 +140,8 @@ def span(features: FloatArray) -> FloatArray:
     return np.ascontiguousarray(left[:, sizes > DEPENDENT * sizes[0]])
 
 
-def begin(space: Space, n_carried: int) -> LinearState:
-    """Before the first round: q is uniform; p and its matrix are for :func:`mix`."""
+def new_linear_state(space: Space, n_carried: int) -> LinearState:
+    """Before the first round: q is uniform; p and its matrix are for :func:`mix_in_design`."""
     n = space.design.size
     d = space.columns.size // n
     return LinearState(
@@ -229,7 +234,7 @@ def solve_factorized(factor: FloatArray, values: FloatArray) -> None:
 
 
 @kernel
-def mix(space: Space, state: LinearState, mixing: float) -> int:
+def mix_in_design(space: Space, state: LinearState, mixing: float) -> int:
     """p = (1 − γ)·q + γ·p_0, and the factor of S(p); return a status."""
     share = max(mixing, LEAST_MIXING)
     for i in range(state.p.size):
@@ -239,7 +244,7 @@ def mix(space: Space, state: LinearState, mixing: float) -> int:
 
 
 @kernel
-def estimate(space: Space, state: LinearState, arm: int, loss: float, weight: float) -> None:
+def add_estimates(space: Space, state: LinearState, arm: int, loss: float, weight: float) -> None:
     """Add the estimates of all arms, minus ½, to ``latest``: O(d² + K·d)."""
     columns, direction = space.columns, state.direction
     n, d = state.latest.size, direction.size
@@ -264,34 +269,18 @@ def end_learning(state: LinearState) -> bool:
 
 @kernel
 def add_latest(state: LinearState) -> float:
-    """Add the estimates of the round to the sums; return the whole number subtracted from all of these."""
-    smallest = math.inf
-    for i in range(state.losses.size):
-        state.losses[i] += state.latest[i]
-        state.latest[i] = 0.0
-        smallest = min(smallest, state.losses[i])
+    """Add the estimates of the round, minus ½, to the sums; return the whole number subtracted from these."""
+    smallest = add_latest_to(state.losses, state.latest)
     state.scalars[OFFSET] += 0.5
-    if abs(smallest) <= RECENTER:
-        return 0.0
-    shift = float(math.floor(smallest))
-    for i in range(state.losses.size):
-        state.losses[i] -= shift
-    state.scalars[OFFSET] += shift
-    return shift
+    return 0.0 if abs(smallest) <= RECENTER else recenter_at(state.losses, smallest, state.scalars)
 
 
 def learns_linear_losses(kind: type) -> None:
     """Register all kernels but init and step of a policy with a ``space`` and a :class:`LinearState`."""
     draws_from_its_p(kind)
     learn.register(kind)(_learn)
-    inspect.register(kind)(_inspect)
+    shows_its_losses(kind)
 
 
 def _learn(params: Any, state: LinearState, arm: int, loss: float, weight: float, memo: float) -> None:
-    estimate(params.space, state, arm, loss, weight)
-
-
-def _inspect(params: Any, state: LinearState, out_rates: FloatArray, out_estimates: FloatArray) -> None:
-    for i in range(out_rates.size):
-        out_rates[i] = state.rates[i]
-        out_estimates[i] = state.losses[i] + state.scalars[OFFSET]
+    add_estimates(params.space, state, arm, loss, weight)

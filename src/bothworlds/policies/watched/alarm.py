@@ -46,23 +46,23 @@ from bothworlds.policies.watched.state import (
     regret_so_far,
 )
 
-HALF = 0.5  # an arm with more probability than this is the favorite
+MAJORITY = 0.5  # an arm with more probability than this is the favorite
 LEARN_FIRST = 30.0  # an arm's level is learned from so many losses before it is compared with anything
 SURE = 1.5  # bets are against the level plus so many standard errors: what is not known of it is no change
 STAKES = (0.1, 0.2, 0.4, 0.8)  # λσ: for changes of so many standard deviations
 MOST_AT_STAKE = 0.9  # a bet loses no more of the wealth
 ALARM = math.exp(2.0)  # e^2·(1 + t) is enough for an alarm: S ≥ 2 + log(1 + t), which false ones seldom reach
 WAITING = 50.0  # samples beyond twice the level's that may wait; then they are the level
-BASE_MONEY = 2.0  # √K times this is what trials may cost before anything was explored
+BASE_BUDGET = 2.0  # √K times this is what trials may cost before anything was explored
 SHARE_OF_GAIN = 0.25  # of what the policy has won over the best fixed arm, trials may use so much
 
 
 @kernel(inline=True)
-def watch(params: WatchedParameters, state: WatchedState, arm: int, loss: float) -> None:
-    """Take in a loss outside trials; may begin a trial."""
+def compare_with_level(params: WatchedParameters, state: WatchedState, arm: int, loss: float) -> None:
+    """Compare a loss outside trials with the level of its arm, and add it there; may begin a trial."""
     scalars, counts, sums = state.scalars, state.counts, state.sums
     favorite = arm  # as in most rounds
-    if weight_of(params.policy, state.policy, arm) <= HALF:
+    if weight_of(params.policy, state.policy, arm) <= MAJORITY:
         favorite = favorite_of(params, state)
     if state.seen_in[arm] != scalars[RENEWAL]:
         add_recent(state, arm)
@@ -191,23 +191,23 @@ def move_levels(state: WatchedState, favorite: int, mean: float) -> None:
 def begin_trial(
     params: WatchedParameters, state: WatchedState, favorite: int, expected: float, run: float
 ) -> None:
-    """Begin a trial, if there is money for one, or if the last poor one was long ago."""
+    """Begin a trial, if enough is left of what trials may cost, or if the last poor one was long ago."""
     scalars = state.scalars
-    least_money = BASE_MONEY * math.sqrt(params.n_arms)
+    least_budget = BASE_BUDGET * math.sqrt(params.n_arms)
     gain = max(0.0, -regret_so_far(state))
-    money = params.budget * scalars[EXPLORED] + least_money - scalars[SPENT] + SHARE_OF_GAIN * gain
-    paid = money >= scalars[GATE]
+    left_to_spend = params.budget * scalars[EXPLORED] + least_budget - scalars[SPENT] + SHARE_OF_GAIN * gain
+    paid = left_to_spend >= scalars[GATE]
     if params.n_arms == 1 or not (paid or scalars[SEEN] - scalars[LAST_POOR] >= scalars[GAP]):
         return
     if scalars[TRIALS] > cap(params, state):
         return
-    if not paid or money < least_money:
+    if not paid or left_to_spend < least_budget:
         scalars[LAST_POOR] = scalars[SEEN]
         scalars[GAP] *= 2.0
     scalars[FAVORITE] = favorite
     scalars[EXPECTED] = expected
     scalars[RUN] = run
-    scalars[ALLOWANCE] = money if paid else least_money
+    scalars[ALLOWANCE] = left_to_spend if paid else least_budget
     scalars[LENGTH] = 0.0
     for i in range(params.n_arms):
         state.trial_counts[i] = 0.0

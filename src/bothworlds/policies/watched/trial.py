@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bothworlds._jit import kernel
 from bothworlds.policies.base import begin_again, distribution, weight_of
 from bothworlds.policies.kl import kl
-from bothworlds.policies.watched.alarm import BASE_MONEY, move_levels, renew
+from bothworlds.policies.watched.alarm import BASE_BUDGET, move_levels, renew
 from bothworlds.policies.watched.state import (
     ALLOWANCE,
     DOUBT,
@@ -45,18 +45,18 @@ CONVINCED = 4.0  # h₁ = 4 + q: log-likelihood ratio at which the ranking has c
 SAME = 1.5  # h₂ = 1.5 + 3/(K − 1): at which an arm is dropped; a pair needs more than one arm of many
 SAME_FOR_PAIR = 3.0
 BACK = 4.0  # at which the favorite is what it was before the alarm
-AT_LEAST = 1.0  # what the direct comparison must say where the two stories decide
+AT_LEAST = 1.0  # log-likelihood ratio of the others against the favorite, where the two stories decide
 PRIOR = 3.0  # the run that raised the alarm counts as so many losses of the favorite, at most
 SHY, BOLD = -2.0, 3.0  # an arm is tried in proportion to its likelihood ratio, between e^−2 and e^3
 ROUNDS_PER_ARM = 400.0  # a trial is over after 400·K rounds and as many as the policy has played
-HALF = 0.5  # after a trial without result, the next must have half of the budget's money
+GATE_SHARE = 0.5  # after a trial without result, the next begins with half of what trials may cost in all
 
 # verdicts
 GO_ON, CONFIRMED, REJECTED, RETURNED, UNRESOLVED = range(5)
 
 
-class Evidence(NamedTuple):
-    """What a trial says."""
+class TrialResult(NamedTuple):
+    """What a trial has found so far, from which its verdict follows."""
 
     level: float
     """m_f: the mean of the favorite in the trial."""
@@ -69,7 +69,7 @@ class Evidence(NamedTuple):
     cost: float
     """Σ n_j(m_j − m_f): what trying the others has cost, as estimated."""
     tried: float
-    """N = Σ n_j."""
+    """N = Σ n_j: the number of losses of the others in the trial."""
     n_active: float
     """How many arms are still tried."""
     rival: bool
@@ -77,8 +77,8 @@ class Evidence(NamedTuple):
 
 
 @kernel
-def divergence(p: float, q: float) -> float:
-    """kl(p, q) on either side of p."""
+def kl_either_side(p: float, q: float) -> float:
+    """kl(p, q) for q below or above p; :func:`kl` is for q ≤ p."""
     return kl(p, q) if q <= p else kl(1.0 - p, 1.0 - q)
 
 
@@ -89,7 +89,7 @@ def better(n: float, total: float, other_n: float, other_total: float) -> float:
         return 0.0
     mean, other = total / n, other_total / other_n
     pooled = (total + other_total) / (n + other_n)
-    ratio = n * divergence(mean, pooled) + other_n * divergence(other, pooled)
+    ratio = n * kl_either_side(mean, pooled) + other_n * kl_either_side(other, pooled)
     return ratio if mean < other else -ratio
 
 
@@ -111,14 +111,14 @@ def try_out(params: WatchedParameters, state: WatchedState, arm: int, loss: floa
     state.scalars[LENGTH] += 1.0
     state.trial_counts[arm] += 1.0
     state.trial_sums[arm] += loss
-    evidence = weigh(params, state)
-    verdict = judge(params, state, evidence)
+    result = weigh_trial(params, state)
+    verdict = judge(params, state, result)
     if verdict != GO_ON:
-        end_trial(params, state, evidence, verdict)
+        end_trial(params, state, result, verdict)
 
 
 @kernel
-def weigh(params: WatchedParameters, state: WatchedState) -> Evidence:
+def weigh_trial(params: WatchedParameters, state: WatchedState) -> TrialResult:
     """What the trial says so far; sets the shares of the arms that are tried, to 0 for those dropped."""
     scalars, before = state.scalars, state.before
     favorite = int(scalars[FAVORITE])
@@ -139,7 +139,7 @@ def weigh(params: WatchedParameters, state: WatchedState) -> Evidence:
             tried_total += sj
             mean, held = sj / nj, state.counts[j]
             advantage = better(nj, sj, n, total)
-            story = divergence(mean, moved(before[j], ratio)) - divergence(mean, before[j])
+            story = kl_either_side(mean, moved(before[j], ratio)) - kl_either_side(mean, before[j])
             story *= nj * held / (nj + held)
             largest = max(largest, advantage)
             stayed += story
@@ -151,57 +151,60 @@ def weigh(params: WatchedParameters, state: WatchedState) -> Evidence:
             n_active += 1.0
     together = better(tried, tried_total, n, total)
     cost = tried_total - tried * level
-    return Evidence(level, largest, together, stayed, cost, tried, n_active, rival)
+    return TrialResult(level, largest, together, stayed, cost, tried, n_active, rival)
 
 
 @kernel
-def judge(params: WatchedParameters, state: WatchedState, evidence: Evidence) -> int:
-    """The verdict."""
+def judge(params: WatchedParameters, state: WatchedState, result: TrialResult) -> int:
+    """The verdict on what was found: one of the five above."""
     scalars = state.scalars
     enough = CONVINCED + scalars[DOUBT]
     if (
-        evidence.largest >= enough + math.log(params.n_arms)
-        or evidence.together >= enough
-        or (evidence.stayed >= enough and evidence.together >= AT_LEAST and evidence.rival)
+        result.largest >= enough + math.log(params.n_arms)
+        or result.together >= enough
+        or (result.stayed >= enough and result.together >= AT_LEAST and result.rival)
     ):
         # what has been lost before a restart cannot be won back after it
         capped = regret_so_far(state) > cap(params, state)
         return UNRESOLVED if capped else CONFIRMED
-    if evidence.n_active == 0.0:
+    if result.n_active == 0.0:
         return REJECTED
     favorite = int(scalars[FAVORITE])
     n = state.trial_counts[favorite]
     if n > 0.0:
         mean = state.trial_sums[favorite] / n
-        if n * (divergence(mean, scalars[EXPECTED]) - divergence(mean, state.before[favorite])) >= BACK:
+        if (
+            n * (kl_either_side(mean, scalars[EXPECTED]) - kl_either_side(mean, state.before[favorite]))
+            >= BACK
+        ):
             return RETURNED
-    chance = math.sqrt(evidence.tried * evidence.level * (1.0 - evidence.level))
+    chance = math.sqrt(result.tried * result.level * (1.0 - result.level))
     if (
-        evidence.cost - chance > scalars[ALLOWANCE]
+        result.cost - chance > scalars[ALLOWANCE]
         or scalars[TRIALS] > cap(params, state)
         or scalars[LENGTH] > ROUNDS_PER_ARM * params.n_arms + scalars[SINCE]
     ):
-        return REJECTED if evidence.stayed < 0.0 and evidence.together < 0.0 else UNRESOLVED
+        return REJECTED if result.stayed < 0.0 and result.together < 0.0 else UNRESOLVED
     return GO_ON
 
 
 @kernel
-def end_trial(params: WatchedParameters, state: WatchedState, evidence: Evidence, verdict: int) -> None:
+def end_trial(params: WatchedParameters, state: WatchedState, result: TrialResult, verdict: int) -> None:
     """Bring the levels up to date with the verdict; a confirmed change restarts the policy inside."""
     scalars = state.scalars
     favorite = int(scalars[FAVORITE])
     scalars[FAVORITE] = NONE
-    scalars[SPENT] += max(0.0, evidence.cost)
+    scalars[SPENT] += max(0.0, result.cost)
     if verdict == CONFIRMED:
-        restart(params, state, favorite)
+        restart_inside(params, state, favorite)
         return
     scalars[DOUBT] += 1.0
     if verdict == UNRESOLVED:
-        money = params.budget * scalars[EXPLORED] + BASE_MONEY * math.sqrt(params.n_arms)
-        scalars[GATE] = HALF * money
+        may_cost = params.budget * scalars[EXPLORED] + BASE_BUDGET * math.sqrt(params.n_arms)
+        scalars[GATE] = GATE_SHARE * may_cost
         return
     if verdict == REJECTED:
-        move_levels(state, favorite, evidence.level)
+        move_levels(state, favorite, result.level)
         state.counts[favorite] = 0.0
         state.sums[favorite] = 0.0
     for i in range(params.n_arms):
@@ -210,7 +213,7 @@ def end_trial(params: WatchedParameters, state: WatchedState, evidence: Evidence
 
 
 @kernel
-def restart(params: WatchedParameters, state: WatchedState, favorite: int) -> None:
+def restart_inside(params: WatchedParameters, state: WatchedState, favorite: int) -> None:
     """The policy inside starts again, told the losses of the trial; all levels are forgotten."""
     scalars = state.scalars
     count, total = 0.0, 0.0
@@ -232,7 +235,7 @@ def restart(params: WatchedParameters, state: WatchedState, favorite: int) -> No
 
 
 @kernel
-def mix(params: WatchedParameters, state: WatchedState) -> None:
+def mix_in_shares(params: WatchedParameters, state: WatchedState) -> None:
     """p' = (1 − ε)·p + ε·u, u in proportion to the shares of the arms that are tried."""
     distribution(params.policy, state.policy, state.p)
     total = 0.0

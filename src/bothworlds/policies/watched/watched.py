@@ -34,7 +34,7 @@ from bothworlds.policies.base import (
 )
 from bothworlds.policies.ftrl.estimators import IMPORTANCE_WEIGHTED
 from bothworlds.policies.ftrl.ftrl import FTRL, Alias
-from bothworlds.policies.watched.alarm import watch
+from bothworlds.policies.watched.alarm import compare_with_level
 from bothworlds.policies.watched.state import (
     EXCESS,
     FAVORITE,
@@ -51,7 +51,7 @@ from bothworlds.policies.watched.state import (
     WatchedParameters,
     WatchedState,
 )
-from bothworlds.policies.watched.trial import charge, mix, try_out
+from bothworlds.policies.watched.trial import charge, mix_in_shares, try_out
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -69,10 +69,10 @@ class Watched(Policy, name="watched"):
 
     with p that of the policy inside and u on the other arms, in proportion to how good they look. It ends in
     a restart of the policy inside (another arm is better), with the policy as it was (all have moved, or the
-    favorite is back), or without result (its money is spent). Trying costs regret: what trials may cost is
-    a share of what the policy's own exploration has cost so far, by estimate, plus 2√K; and each trial that
-    ends without a restart makes the next alarm and the next restart harder. Beyond that there is a cap: with
-    e = (1 − p_a/p'_a)(ℓ_a − g), an unbiased estimate of what p' costs more than p in this round, and
+    favorite is back), or without result (it has cost what it may). Trying costs regret: what trials may cost
+    is a share of what the policy's own exploration has cost so far, by estimate, plus 2√K; and each trial
+    that ends without a restart makes the next alarm and the next restart harder. Beyond that there is a cap:
+    with e = (1 − p_a/p'_a)(ℓ_a − g), an unbiased estimate of what p' costs more than p in this round, and
     X ← max{0, X + e} in trials, there is no trial while X > √(K·rounds). Here g is the mean of the losses
     seen, or 0 over policies that learn by plain importance weighting.
 
@@ -253,14 +253,14 @@ def _(
     if scalars[FAVORITE] != NONE:
         try_out(params, state, arm, loss)
     else:
-        watch(params, state, arm, loss)
+        compare_with_level(params, state, arm, loss)
 
 
 @step.register(WatchedParameters, inline=True)
 def _(params: WatchedParameters, state: WatchedState) -> int:
     status = step(params.policy, state.policy)
     if state.scalars[FAVORITE] != NONE:
-        mix(params, state)
+        mix_in_shares(params, state)
     return status
 
 
@@ -276,7 +276,7 @@ def _(
         return CONVERGED
     status = learn_absent(params.policy, state.policy, before.policy, awake, loss)
     if state.scalars[FAVORITE] != NONE:
-        mix(params, state)
+        mix_in_shares(params, state)
     return status
 
 

@@ -26,7 +26,7 @@ from bothworlds.simplex.regularizers.tsallis import power_spread
 
 
 class CenteredTsallisParameters(NamedTuple):
-    """1 − α."""
+    """The power 1 − α of 1/p in the slope."""
 
     power: float
 
@@ -105,7 +105,7 @@ def _(regularizer: CenteredTsallisParameters, p: Any, height: Any) -> Any:
 def _(regularizer: CenteredTsallisParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     power = regularizer.power
     if power == 0.0:
-        return u, 1.0
+        return u, 1.0 + 0.0 * u  # a number or a block, as the other branch: compiled code has one type
     steep = 1.0 + power * height
     gain = growth(power * u)
     return steep * gain / power, steep * (1.0 + gain)

@@ -19,7 +19,7 @@ class ComplementBarrierParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ComplementBarrier(Regularizer):
+class ComplementBarrier(Regularizer, name="complement-barrier"):
     """ψ(p) = p − 1 − log p + w·(p + (1−p)·log(1−p)), the regularizer of LB-INF-V.
 
     Its slope is infinite at both ends, −ψ'(p) = 1/p − 1 + w·log(1−p), so that no arm gets p = 1. It is not
@@ -30,6 +30,17 @@ class ComplementBarrier(Regularizer):
     ----------
     weight:
         w > 0, the weight of the second part.
+
+    Examples
+    --------
+    >>> import bothworlds as bw
+    >>> bw.solve([0.0, 1.0, 5.0], 1.0, bw.regularizers.ComplementBarrier(2.0)).p.round(4)
+    array([0.4732, 0.365 , 0.1617])
+
+    References
+    ----------
+    S. Ito, T. Tsuchiya, J. Honda: Adversarially Robust Multi-Armed Bandit Algorithm with Variance-Dependent
+    Regret Bounds. COLT 2022.
     """
 
     below_one: ClassVar[bool] = True

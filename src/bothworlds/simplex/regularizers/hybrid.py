@@ -37,8 +37,11 @@ class Hybrid(Regularizer, name="hybrid"):
 
     def __post_init__(self) -> None:
         for name in ("first", "second"):
-            if not isinstance(getattr(self, name), Regularizer):
-                raise InvalidArgumentError(name, getattr(self, name), "a regularizer such as Tsallis(0.5)")
+            part = getattr(self, name)
+            if not isinstance(part, Regularizer):
+                raise InvalidArgumentError(name, part, "a regularizer such as Tsallis(0.5)")
+            if part.below_one:
+                raise InvalidArgumentError(name, part, "a regularizer with a finite slope at p = 1")
         object.__setattr__(self, "weight", _check.number("weight", self.weight, above=0.0))
 
     def parameters(self) -> HybridParameters:

@@ -81,7 +81,7 @@ def defect(
 
 
 @kernel(inline=True)
-def evaluate(
+def fill_defects(
     step: Any,
     regularizer: Any,
     losses: FloatArray,
@@ -123,7 +123,7 @@ def moved_to(p: Any, e: Any, give: Any, bend: Any, dx: float) -> tuple[Any, Any]
 
 
 @kernel(inline=True)
-def move(
+def shift_p(
     p: FloatArray, defects: FloatArray, gives: FloatArray, bends: FloatArray, dx: float, keep: bool
 ) -> tuple[float, float]:
     """The new Σp and the sum of all |a|; ``p`` itself is only changed if it is to be kept."""
@@ -177,13 +177,13 @@ def _advance(
     else:
         shift += drift
     for _ in range(PASSES):
-        total, error, slack = evaluate(
+        total, error, slack = fill_defects(
             step, regularizer, losses, rates, log_barrier, shift, p, defects, gives, bends
         )
         dx = (1.0 - total + error) / slack
-        dx += (1.0 - move(p, defects, gives, bends, dx, False)[0]) / slack
+        dx += (1.0 - shift_p(p, defects, gives, bends, dx, False)[0]) / slack
         shift += dx
-        total, largest = move(p, defects, gives, bends, dx, True)
+        total, largest = shift_p(p, defects, gives, bends, dx, True)
         if largest <= SMALL:
             # Σp/s is a mean of 1/s: digits of y = L − λ are lost where λ is far larger than s
             if adds_up(total, p.size) and abs(shift) * slack <= CANCELLATION:

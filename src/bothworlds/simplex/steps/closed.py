@@ -60,7 +60,7 @@ class ShannonClosedStep(NamedTuple):
 
 @generic
 def inverse_order(step: Any, regularizer: Any) -> float:
-    """κ = 1/m."""
+    """κ = 1/m: 1 − β for Tsallis entropy, 0 for Shannon entropy."""
     return 0.0
 
 
@@ -106,7 +106,7 @@ def _(step: ShannonClosedStep, regularizer: Any, y: Any, rate: Any) -> Any:
 
 
 @kernel(inline=True)
-def evaluate(
+def fill_responses(
     step: Any, regularizer: Any, losses: FloatArray, rates: FloatArray, shift: float, p: FloatArray
 ) -> tuple[float, float, float, float, float]:
     """Fill p; return F, F', F''/(1+κ), the smallest distance to p = 1, and p'/p at most."""
@@ -184,7 +184,7 @@ def _advance(
     kappa = inverse_order(step, regularizer)
     shift = carried[MULTIPLIER] + drift
     for _ in range(PASSES):
-        mass, slope, curve, closest, fastest = evaluate(step, regularizer, losses, rates, shift, p)
+        mass, slope, curve, closest, fastest = fill_responses(step, regularizer, losses, rates, shift, p)
         if not closest * fastest >= -SLACK or not fastest > 0.0:  # beyond the upper end, or NaN
             shift += closest
             continue

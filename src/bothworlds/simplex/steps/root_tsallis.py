@@ -54,7 +54,7 @@ class TwoThirdsTsallisStep(NamedTuple):
 
 @generic
 def order(step: Any) -> int:
-    """m."""
+    """m = 1/(1 − β), the power in p = scale/(L − λ)^m: 2 or 3."""
     return 2
 
 
@@ -128,7 +128,7 @@ def finish(step: Any, r: FloatArray, scale: float, dx: float) -> float:
 
 @kernel(inline=True)
 def missing(step: Any, mass: float) -> float:
-    """1 − F^{1/m}."""
+    """1 − F^{1/m}, F = ``mass``: how far λ is from where p sums to one, on the scale of Newton's method."""
     return 1.0 - (math.sqrt(mass) if order(step) == 2 else mass ** (1.0 / 3.0))
 
 

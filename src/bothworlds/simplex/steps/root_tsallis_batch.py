@@ -97,7 +97,7 @@ def terms(step: Any, losses: FloatArray, shift: Any, r: FloatArray, at: int) -> 
 
 @kernel(inline=True)
 def correct_batch(step: Any, end: float, fresh: FloatArray) -> None:
-    """The last step of λ."""
+    """The last correction of λ, by the sums at where it has led."""
     s = load(fresh, LANES * SUM)
     excess = power(step, end) * s - 1.0
     slope, curve = load(fresh, LANES * SLOPE), load(fresh, LANES * CURVE)
@@ -106,7 +106,7 @@ def correct_batch(step: Any, end: float, fresh: FloatArray) -> None:
 
 @kernel(inline=True)
 def finish_batch(step: Any, end: float, r: FloatArray, n: int, fresh: FloatArray) -> None:
-    """``finish`` in lanes."""
+    """``finish`` for four problems at once, one in each lane."""
     scale, dx = power(step, end), load(fresh, LANES * LAST)
     a0, a1, a2, a3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
     for i in range(0, whole(n), LANES):
@@ -123,7 +123,7 @@ def finish_batch(step: Any, end: float, r: FloatArray, n: int, fresh: FloatArray
 
 @kernel(inline=True)
 def finished(step: Any, r: FloatArray, scale: float, dx: Any, at: int) -> Any:
-    """p, which is stored."""
+    """p of an arm in all four problems, stored in place of 1/y."""
     block = load(r, at)
     u = block * dx
     block = power(step, block * (1.0 + u * (1.0 + u))) * scale

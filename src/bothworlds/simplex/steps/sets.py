@@ -168,7 +168,7 @@ def _(
             free_part(regularizer, group, outside)
         if place == BETWEEN:
             multiplier = outside
-            reached = sum_of(group.p)
+            reached = sum_in_order(group.p)
             if not fewest <= reached <= most:
                 place = AT_MOST if reached > most else AT_FEWEST
                 limit = most if place == AT_MOST else fewest
@@ -176,7 +176,7 @@ def _(
         carried[OF_GROUPS + g] = multiplier
         carried[OF_GROUPS + n_groups + g] = place
         carried[MULTIPLIER] = max(carried[MULTIPLIER], multiplier)
-        total += sum_of(group.p)
+        total += sum_in_order(group.p)
         status = max(status, here)
     carried[TOTAL] = total
     return status
@@ -193,8 +193,8 @@ class Part(NamedTuple):
 
 
 @kernel
-def sum_of(values: FloatArray) -> float:
-    """The sum, from the first to the last."""
+def sum_in_order(values: FloatArray) -> float:
+    """The sum of ``values``, one after another from the first to the last."""
     total = 0.0
     for i in range(values.size):
         total += values[i]

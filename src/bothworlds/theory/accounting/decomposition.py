@@ -1,4 +1,4 @@
-"""The decomposition of one round: six steps between its points, and the terms that their divergences give."""
+"""The decomposition of one round: six moves between its points, and the terms that their divergences give."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, kernel
 from bothworlds._simd import LANES, add_up, fill, load, store, whole
-from bothworlds.simplex.growth import fading
-from bothworlds.theory.accounting.step import (
+from bothworlds.simplex.growth import exponentials
+from bothworlds.theory.accounting.move import (
     Arms,
+    Move,
     Phi,
     Point,
-    Step,
     divergence_to_end,
     divergence_to_start,
     fill_push,
     guess,
     newton,
-    solve,
+    solve_move,
     weighted_potential,
 )
 
@@ -47,12 +47,12 @@ class Terms(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The rows of a round t: its points, and the steps between them, which share most rows.
+    """The rows of a round t: its points, and the moves between them, which share most rows.
 
     Attributes
     ----------
     optimal, suboptimal, every:
-        U, V and both. The arms are in the order U, V, each filled up to whole blocks with absent arms.
+        U, V and both. The arms are in the order U, V, each filled up to whole blocks with padding.
     p, q, rates, growths:
         p^t, q^t, γ^t and γ^{t+1} − γ^t.
     mixed_growths:
@@ -65,7 +65,7 @@ class Round(NamedTuple):
     sides:
         p^t → p̄^{t+1}, on U and on V.
     tilde:
-        p^t → p̃^{t+1}; for a policy that is not decoupled, the step ``total``.
+        p^t → p̃^{t+1}; for a policy that is not decoupled, the move ``total``.
     gap:
         p̃^{t+1} → p^{t+1}.
     residual:
@@ -80,12 +80,12 @@ class Round(NamedTuple):
     rates: int
     growths: int
     mixed_growths: int
-    total: Step
-    benchmark: Step
-    sides: Step
-    tilde: Step
-    gap: Step
-    residual: Step
+    total: Move
+    benchmark: Move
+    sides: Move
+    tilde: Move
+    gap: Move
+    residual: Move
 
 
 def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatArray, IntArray]:
@@ -100,16 +100,16 @@ def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatA
     def point() -> Point:
         return Point(row(), row())
 
-    def step(start: Point, end: Point, rates: int, push: int) -> Step:
-        return Step(start, end, losses, estimates, rates, push, row(), *scratch)
+    def move(start: Point, end: Point, rates: int, push: int) -> Move:
+        return Move(start, end, losses, estimates, rates, push, row(), *scratch)
 
     losses, estimates, rates, after, growths = row(), row(), row(), row(), row()
     mixed, mixed_growths = (row(), row()) if decoupled else (after, growths)
     scratch = row(), row(), row()
     p, q, p_bar = point(), point(), point()
-    total = step(p, point(), after, row())
-    sides = step(p, p_bar, mixed, row() if decoupled else total.push)
-    tilde = step(p, point(), mixed, sides.push) if decoupled else total
+    total = move(p, point(), after, row())
+    sides = move(p, p_bar, mixed, row() if decoupled else total.push)
+    tilde = move(p, point(), mixed, sides.push) if decoupled else total
     now = Round(
         optimal=Arms(0, side, m),
         suboptimal=Arms(side, width, n - m),
@@ -120,11 +120,11 @@ def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatA
         growths=growths,
         mixed_growths=mixed_growths,
         total=total,
-        benchmark=step(q, point(), after, row()),
+        benchmark=move(q, point(), after, row()),
         sides=sides,
         tilde=tilde,
-        gap=step(tilde.end, Point(total.end.p, row()), after, row()),
-        residual=step(p_bar, Point(tilde.end.p, row()), mixed, row()),
+        gap=move(tilde.end, Point(total.end.p, row()), after, row()),
+        residual=move(p_bar, Point(tilde.end.p, row()), mixed, row()),
     )
     rows = np.zeros((row(), width))
     rows[[rates, after]] = 1.0  # of padding: anything
@@ -152,8 +152,8 @@ def decompose(
         mix_rates(rows, now)
         fill_push(rows, now.sides, now.mixed_growths, every)
         skew_v = weighted_potential(phi, rows, now.total.end, now.growths, on_v)
-    lambda_u, found_u = solve(phi, rows, now.sides, now.total.u, lambda_k, False, on_u)
-    lambda_v, found_v = solve(phi, rows, now.sides, now.total.u, lambda_k, False, on_v)
+    lambda_u, found_u = solve_move(phi, rows, now.sides, now.total.u, lambda_k, False, on_u)
+    lambda_v, found_v = solve_move(phi, rows, now.sides, now.total.u, lambda_k, False, on_v)
     suboptimal = divergence_to_end(phi, rows, now.sides, on_v) - skew_v
     stability = saved_loss(rows, now) - divergence_to_start(phi, rows, now.sides, now.rates, on_v)
     # the penalty −Σ_V (γ'−γ)ψ is taken at p̄^{t+1}, for a decoupled policy at p^{t+1}
@@ -162,15 +162,15 @@ def decompose(
         penalty = -weighted_potential(phi, rows, now.sides.end, now.growths, on_v)
 
     fill_push(rows, now.benchmark, now.growths, on_u)
-    _, found_q = solve(phi, rows, now.benchmark, now.total.u, lambda_k, anew, on_u)
+    _, found_q = solve_move(phi, rows, now.benchmark, now.total.u, lambda_k, anew, on_u)
     benchmark = divergence_to_end(phi, rows, now.benchmark, on_u)
     benchmark -= weighted_potential(phi, rows, now.q, now.growths, on_u)
     optimal = divergence_to_end(phi, rows, now.sides, on_u) - skew_u - benchmark
 
     gap, found_tilde = 0.0, True
     if decoupled:
-        lambda_k, gap, found_tilde = decoupled_step(phi, rows, now, lambda_k)
-    residual, found_rest = residual_step(phi, rows, now, lambda_u, lambda_v, lambda_k)
+        lambda_k, gap, found_tilde = decoupled_move(phi, rows, now, lambda_k)
+    residual, found_rest = residual_move(phi, rows, now, lambda_u, lambda_v, lambda_k)
     regret = estimated_regret(rows, now, epsilon)
     terms = Terms(
         *(lambda_u, lambda_v, lambda_k, total, benchmark, suboptimal, stability, penalty),
@@ -193,16 +193,16 @@ def saved_loss(rows: FloatArray, now: Round) -> float:
     """<p_V^t − p̄_V^{t+1}, ℓ̂^t>."""
     sums = fill(0.0)
     for i in range(now.suboptimal.first, now.suboptimal.last, LANES):
-        moved = load(rows[now.p.p], i) * fading(load(rows[now.sides.u], i))[2]
+        moved = load(rows[now.p.p], i) * exponentials(load(rows[now.sides.u], i))[2]
         sums = sums + load(rows[now.sides.estimates], i) * moved
     return add_up(sums)
 
 
 @kernel
-def decoupled_step(phi: Phi, rows: FloatArray, now: Round, lambda_p: float) -> tuple[float, float, bool]:
+def decoupled_move(phi: Phi, rows: FloatArray, now: Round, lambda_p: float) -> tuple[float, float, bool]:
     """λ_K of p̃^{t+1}, and the gap D^{t̃}(p^{t+1}, p̃^{t+1}); ``lambda_p`` is that of p^{t+1}."""
     tilde, gap = now.tilde, now.gap
-    lambda_k, found = solve(phi, rows, tilde, now.total.u, lambda_p, False, now.every)
+    lambda_k, found = solve_move(phi, rows, tilde, now.total.u, lambda_p, False, now.every)
     for i in range(now.every.first, now.every.last, LANES):
         grown = load(rows[now.growths], i) * load(rows[tilde.end.heights], i)
         store(rows[gap.u], i, load(rows[now.total.u], i) - load(rows[tilde.u], i))
@@ -212,7 +212,7 @@ def decoupled_step(phi: Phi, rows: FloatArray, now: Round, lambda_p: float) -> t
 
 
 @kernel
-def residual_step(
+def residual_move(
     phi: Phi, rows: FloatArray, now: Round, lambda_u: float, lambda_v: float, lambda_k: float
 ) -> tuple[float, bool]:
     """The residual regret D^{t+1}(p̄^{t+1}, p^{t+1}), for a decoupled policy D^{t̃}(p̄^{t+1}, p̃^{t+1})."""

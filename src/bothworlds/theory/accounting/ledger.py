@@ -22,7 +22,7 @@ from bothworlds.policies.ftrl.rates import (
 from bothworlds.policies.ftrl.state import EPOCH, HORIZON, OFFSET, FTRLState
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.theory.accounting.decomposition import Round, decompose
-from bothworlds.theory.accounting.step import ABSENT, Phi, copy, fill_heights, minimize
+from bothworlds.theory.accounting.move import NEGLIGIBLE, Phi, copy_row, fill_heights, minimize
 
 # how a ledger ended
 DONE, IMPOSSIBLE, UNSOLVED, RESTARTED = range(4)
@@ -63,7 +63,7 @@ def _(params: DecoupledParameters) -> Any:
 
 @generic
 def ftrl_state_of(params: Any, state: Any) -> FTRLState:
-    """Their state."""
+    """The state of the FTRL inside a policy."""
     return state  # type: ignore[no-any-return]
 
 
@@ -143,7 +143,7 @@ def take(source: FloatArray, columns: IntArray, out: FloatArray) -> None:
 
 @kernel
 def read_rates(rate: Any, state: FTRLState, columns: IntArray, out: FloatArray) -> None:
-    """The rates in force."""
+    """Put the rates in force in their columns of a row."""
     if same_for_all(rate):
         out[:] = state.rates[0]
     else:
@@ -219,7 +219,7 @@ def keep_ledger(
         arms[t] = arm
         loss = losses[t, min(arm, losses.shape[1] - 1)]
         weight, epoch = weight_of(params, state, arm), scalars[EPOCH]
-        if not weight >= ABSENT:
+        if not weight >= NEGLIGIBLE:
             return IMPOSSIBLE, t
         learn(params, state, arm, loss, weight, memo_of(params, state, arm, uniforms[0]))
         if step(params, state) == FAILED:
@@ -248,9 +248,9 @@ def keep_ledger(
         take(rows[now.sides.end.p], columns, out.p_bar[t])
         if decoupled:
             take(rows[now.tilde.end.p], columns, out.p_tilde[t])
-        copy(rows, now.total.end.p, now.every, now.p.p)
-        copy(rows, now.total.rates, now.every, now.rates)
-        copy(rows, now.benchmark.end.p, now.optimal, now.q.p)
+        copy_row(rows, now.total.end.p, now.every, now.p.p)
+        copy_row(rows, now.total.rates, now.every, now.rates)
+        copy_row(rows, now.benchmark.end.p, now.optimal, now.q.p)
     write_start(rows, now, columns, arms.size, out)
     return DONE, arms.size
 

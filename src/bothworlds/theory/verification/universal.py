@@ -36,12 +36,12 @@ class Slopes:
     w: FloatArray
 
     def slope(self, z: FloatArray, *, later: bool) -> FloatArray:
-        """F(z)."""
+        """F(z), the derivative of f; ``later``: of the function after the round."""
         value = self.a * np.log(z) - self.b * z**-self.s + self.c * z + self.e * np.exp(self.k * z)
         return value - self.u * z**-self.r - self.w if later else value
 
     def value(self, z: FloatArray, *, later: bool) -> FloatArray:
-        """f(z)."""
+        """f(z), of which the divergences are made; ``later``: the function after the round."""
         value = self.a * (z * np.log(z) - z) - self.b * z ** (1.0 - self.s) / (1.0 - self.s)
         value = value + self.c * z**2 / 2.0 + self.e / self.k * np.exp(self.k * z)
         return value - self.u * z ** (1.0 - self.r) / (1.0 - self.r) - self.w * z if later else value
@@ -160,6 +160,6 @@ def estimator_bias(policy: Policy, n_arms: int = 4, rounds: int = 12, seed: int 
             size += weight * np.abs(estimate)
         scale = np.maximum(np.maximum(size, losses), 1.0)
         worst = max(worst, float((np.abs(expected - losses) / scale).max()))
-        _, shown, _, weight, memo = pull_once.py_func(params, state, random.random(2), 0)
-        update_once.py_func(params, state, shown, losses[shown], weight, memo)
+        _, observed, _, weight, memo = pull_once.py_func(params, state, random.random(2), 0)
+        update_once.py_func(params, state, observed, losses[observed], weight, memo)
     return Finding(-worst, rounds, math.nan)
