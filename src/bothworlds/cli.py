@@ -88,7 +88,7 @@ def new(
 
     try:
         with file.open("x", encoding="utf-8") as stream:  # never over a file that is there
-            stream.write(starter_text(file.name, file.stem))
+            stream.write(starter_text(name=file.name, folder=file.stem))
     except FileExistsError:
         raise InvalidArgumentError(
             "FILE", file, "a file that does not exist yet", got=str(file), fix="choose another name"

@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
     """Evidence at the checkpoints, where it was asked for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One replication of one policy."""
 
@@ -300,17 +300,17 @@ def make_jobs(
     jobs = group(
         [
             Job(
-                policy,
-                environment,
-                horizon,
-                known_horizon,
-                seed,
-                number,
-                marks,
-                trace,
-                k < distributions,
-                rounds,
-                evidence,
+                policy=policy,
+                environment=environment,
+                horizon=horizon,
+                known_horizon=known_horizon,
+                seed=seed,
+                replication=number,
+                marks=marks,
+                trace=trace,
+                probabilities=k < distributions,
+                block=rounds,
+                evidence=evidence,
             )
             for k, number in enumerate(replications)
         ],
@@ -374,6 +374,16 @@ def check_pair(
         )
 
 
+def check_recording(environment: Environment, *, trace: bool = False, evidence: bool = False) -> None:
+    """Refuse a trace, or evidence, where rounds are not those of a plain bandit."""
+    for name, asked in (("trace", trace), ("evidence", evidence)):
+        if asked and environment.problem.several:
+            wanted = f"False for {environment.problem}: rounds have several arms"
+            raise InvalidArgumentError(name, asked, wanted)
+        if asked and environment.sleeps:
+            raise InvalidArgumentError(name, asked, "False where arms sleep")
+
+
 def check_fit(
     policies: Sequence[Policy],
     environment: Environment,
@@ -388,12 +398,7 @@ def check_fit(
     require_world(environment, horizon)
     for policy in policies:
         check_pair(policy, environment, horizon if tell_horizon else None, evidence=evidence)
-    for name, asked in (("trace", trace), ("evidence", evidence)):
-        if asked and environment.problem.several:
-            wanted = f"False for {environment.problem}: rounds have several arms"
-            raise InvalidArgumentError(name, asked, wanted)
-        if asked and environment.sleeps:
-            raise InvalidArgumentError(name, asked, "False where arms sleep")
+    check_recording(environment, trace=trace, evidence=evidence)
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgumentError(

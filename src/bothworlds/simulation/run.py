@@ -76,7 +76,7 @@ def simulate(
         Rounds between two looks at the clock; memory does not depend on the horizon, only on this. By
         default a number that takes well under a second.
     tell_horizon:
-        Whether policies are known_horizon the horizon. If not, they play as ``Bandit`` does without one.
+        Whether policies are told the horizon. If not, they play as ``Bandit`` does without one.
 
     Returns
     -------

@@ -59,9 +59,9 @@ def read(path: str | PathLike[str], *, overrides: Mapping[str, Any] | None = Non
 
 def parse(
     text: str,
+    *,
     source: str = "the experiment",
     folder: str | PathLike[str] = ".",
-    *,
     overrides: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """The experiment that a text describes; ``folder`` is what paths in it are relative to."""
