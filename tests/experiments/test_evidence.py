@@ -14,8 +14,8 @@ from bothworlds.errors import SpecError, StoreError
 from bothworlds.experiments.spec import parse
 from bothworlds.experiments.store import chunk
 from bothworlds.inference.looks import Look
-from bothworlds.report.evidence import evidence_section
 from bothworlds.report.page import page
+from bothworlds.report.page.sections import evidence_section
 from bothworlds.report.study import Study
 from studies import chunk_names, manifest, rows, run_here, small_chunks, text
 from toml import study as study_text

@@ -11,11 +11,11 @@ from scipy import optimize
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report.charts.rows import short_labels
 from bothworlds.report.figures.choice import Look
 from bothworlds.report.figures.contents import Line, Lines, log_ticks
 from bothworlds.report.figures.figure import as_bytes, contents, draw_figures, figure, write_figures
 from bothworlds.report.figures.style import inches, spread
+from bothworlds.report.numbers.rows import short_labels
 from bothworlds.report.page import page
 from bothworlds.report.page.data import page_data
 from bothworlds.report.study import Study

@@ -17,7 +17,6 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
-from bothworlds.report.comparison import compare
 from bothworlds.report.figures.choice import choose_worlds
 from bothworlds.report.folder import (
     Results,
@@ -28,9 +27,9 @@ from bothworlds.report.folder import (
     resume_command,
     write_files,
 )
+from bothworlds.report.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.numbers import frames, scores
-from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
-from bothworlds.report.text.tables import TITLES, text_table
+from bothworlds.report.tables import TITLES, text_table
 from bothworlds.simulation import Run, simulate
 
 if TYPE_CHECKING:
@@ -273,7 +272,7 @@ class Study:
         """
         if not isinstance(other, Study):
             raise InvalidArgumentError("other", other, "a Study", fix="Study.load(folder) gives one")
-        return compare(self, other)
+        return frames.compare(self, other)
 
     def runs(self, cell: int) -> Runs:
         """All replications of a cell: rounds, and regret as replications × checkpoints."""

@@ -11,7 +11,7 @@ from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.spec.labels import fill_template
-from bothworlds.report.charts.rows import Panel, panels
+from bothworlds.report.numbers.rows import Panel, panels
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study

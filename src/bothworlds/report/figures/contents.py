@@ -18,12 +18,14 @@ from bothworlds._jit import FloatArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.spec.labels import SYMBOLS
-from bothworlds.report.charts import rows as chart_rows
-from bothworlds.report.charts.rows import Panel, by_cell
 from bothworlds.report.figures.choice import Look, Names, best_first, check_policy
+from bothworlds.report.numbers import rows as chart_rows
+from bothworlds.report.numbers.bounds import upper_bounds
 from bothworlds.report.numbers.frames import swept
+from bothworlds.report.numbers.rows import Panel, by_cell
 from bothworlds.report.numbers.scores import ratio_names, scorecard
-from bothworlds.report.text.tables import format_number
+from bothworlds.report.numbers.statistics import evenly
+from bothworlds.report.tables import format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -191,10 +193,8 @@ def regret_unit_of(y: str, rounds: FloatArray, n_arms: int) -> tuple[FloatArray,
 
 
 def _bounds(study: Study, panel: Panel, names: Names, y: str, n_arms: int) -> list[Line]:
-    from bothworlds.report.theory import bounds as proved  # noqa: PLC0415 - it stands above: it adds sections
-
     lines = []
-    rows = chart_rows.bound_rows(proved(study, cells=panel.cells.values()), panel)
+    rows = chart_rows.bound_rows(upper_bounds(study, cells=panel.cells.values()), panel)
     for policy, label in names.labels.items():
         mine = [row for row in rows if row["policy"] == policy]
         for name in dict.fromkeys(row["name"] for row in mine):
@@ -403,7 +403,7 @@ def final(study: Study, panel: Panel, names: Names, *, x: Scale = "linear") -> R
         regrets = _final_regret(values, panel, policy)
         if regrets.size:
             q05, q25, median, q75, q95 = np.quantile(regrets, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-            dots = regrets[chart_rows.evenly(regrets.size, POINTS)]
+            dots = regrets[evenly(regrets.size, POINTS)]
             rows.append(Row(label, names.looks[policy], median, (q05, q95), (q25, q75), dots))
     return Rows(f"Final regret in {panel.title}", "final regret", tuple(rows), x_scale=x)
 

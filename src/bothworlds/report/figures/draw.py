@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from bothworlds.report.charts.palette import ink_on
-from bothworlds.report.charts.rows import short_labels
 from bothworlds.report.figures.contents import Grid, Line, Lines, Rows, Stack
 from bothworlds.report.figures.style import (
     HEAT,
@@ -26,7 +24,9 @@ from bothworlds.report.figures.style import (
     short_number,
     spread,
 )
-from bothworlds.report.text.tables import format_number
+from bothworlds.report.numbers.rows import short_labels
+from bothworlds.report.palette import ink_on
+from bothworlds.report.tables import format_number
 
 Words = Callable[[str], str]
 """How text is written: as it is, or as LaTeX."""

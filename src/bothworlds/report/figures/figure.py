@@ -23,7 +23,6 @@ from matplotlib.ticker import Formatter
 from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.charts.rows import panels
 from bothworlds.report.figures import style
 from bothworlds.report.figures.choice import choose_policies, choose_worlds
 from bothworlds.report.figures.contents import (
@@ -38,7 +37,8 @@ from bothworlds.report.figures.contents import (
 from bothworlds.report.figures.contents import Grid as GridContents
 from bothworlds.report.figures.draw import Words, name_lines, put, settle_names
 from bothworlds.report.folder import write_files
-from bothworlds.report.text.formats import latex
+from bothworlds.report.formats import latex
+from bothworlds.report.numbers.rows import panels
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study

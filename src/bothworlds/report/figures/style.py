@@ -15,9 +15,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.charts.palette import COLORS, DASHES, MARKERS, SHADES, ratio_colors
 from bothworlds.report.figures.choice import Look
 from bothworlds.report.figures.contents import log_ticks
+from bothworlds.report.palette import COLORS, DASHES, MARKERS, SHADES, ratio_colors
 
 INK, MUTED, GRID = "#111111", "#555555", "#E6E6E6"
 FONTS = {"sans": ["DejaVu Sans"], "serif": ["STIXGeneral", "DejaVu Serif"]}  # matplotlib brings both along

@@ -1,4 +1,4 @@
-"""Draw rows of :mod:`bothworlds.report.charts.rows` as Altair charts.
+"""Draw rows of :mod:`bothworlds.report.numbers.rows` as Altair charts.
 
 Each function takes rows, or the name of a data set that the page fills in, and a :class:`Look`: the page's
 look refers to CSS variables, so that its charts follow dark mode and print without being drawn again.
@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 import altair as alt
 
-from bothworlds.report.charts.palette import (
+from bothworlds.report.numbers.rows import ChartRow, short_labels
+from bothworlds.report.numbers.scores import RATIO_STEPS
+from bothworlds.report.palette import (
     ARM_COLORS,
     OTHER_ARMS_COLOR,
     PAPER_LOOK,
@@ -21,8 +23,6 @@ from bothworlds.report.charts.palette import (
     dash,
     marker,
 )
-from bothworlds.report.charts.rows import ChartRow, short_labels
-from bothworlds.report.numbers.scores import RATIO_STEPS
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 RowsOrName = list[ChartRow] | str

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bothworlds.report.charts import palette
+from bothworlds.report import palette
 
 # Viénot, Brettel and Mollon (1999): what is seen without one kind of cones, in linear RGB
 BLIND = {
