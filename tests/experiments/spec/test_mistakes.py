@@ -10,7 +10,7 @@ import pytest
 
 from bothworlds.errors import InvalidArgumentError, Mistake, SpecError
 from bothworlds.experiments.spec import parse
-from bothworlds.experiments.spec.labels import fill_template
+from bothworlds.experiments.spec.variants import fill_template
 from toml import study
 
 FTRL = {"kind": "ftrl", "regularizer": "tsallis", "beta": 0.3, "constants": "light"}

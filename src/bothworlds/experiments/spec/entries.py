@@ -13,17 +13,18 @@ from bothworlds._value import from_table, plain
 from bothworlds.environments.base import Environment, watches
 from bothworlds.errors import BothworldsError, InvalidArgumentError, OutOfRangeError, PartError, in_words
 from bothworlds.experiments.experiment import FINDERS, MANIFEST, Entry, file_hash
-from bothworlds.experiments.spec.expand import (
+from bothworlds.experiments.spec.mistakes import MistakeReport, spell_location
+from bothworlds.experiments.spec.schema import data_fields, setting_types
+from bothworlds.experiments.spec.variants import (
     Location,
     Names,
     Variant,
     as_written,
     count_variants,
     expand_sweeps,
+    swept_value,
+    variant_label,
 )
-from bothworlds.experiments.spec.labels import swept_value, variant_label
-from bothworlds.experiments.spec.mistakes import MistakeReport, spell_location
-from bothworlds.experiments.spec.schema import data_fields, setting_types
 from bothworlds.simulation.job import check_pair, check_recording
 from bothworlds.simulation.run import require_environment
 

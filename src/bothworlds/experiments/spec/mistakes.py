@@ -13,9 +13,9 @@ from typing import Any, Literal, get_args, get_origin
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError, Mistake, SpecError, UnknownNameError
 from bothworlds.experiments.modules import GROUPS, load_plugins
-from bothworlds.experiments.spec.expand import Location, as_written
 from bothworlds.experiments.spec.overrides import path_of, spell_override
 from bothworlds.experiments.spec.schema import FAMILIES, MANY, ONE, TopLevel, setting_types
+from bothworlds.experiments.spec.variants import Location, as_written
 
 EXAMPLES = {
     "horizon": "horizon = 10_000",

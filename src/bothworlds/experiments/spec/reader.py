@@ -25,10 +25,10 @@ from bothworlds.experiments.spec.entries import (
     check_combinations,
     try_settings,
 )
-from bothworlds.experiments.spec.expand import count_variants, nest_parts
 from bothworlds.experiments.spec.mistakes import MistakeReport, not_toml, without_mistakes
 from bothworlds.experiments.spec.overrides import override
 from bothworlds.experiments.spec.schema import RECORDS, TopLevel, models
+from bothworlds.experiments.spec.variants import count_variants, nest_parts
 
 TABLES: tuple[Literal["policy", "environment"], ...] = ("policy", "environment")
 POINTS = 10**9  # stored points: 40 GB

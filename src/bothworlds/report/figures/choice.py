@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.experiments.spec.labels import fill_template
+from bothworlds.experiments.spec.variants import fill_template
 from bothworlds.report.numbers.rows import Panel, panels
 
 if TYPE_CHECKING:

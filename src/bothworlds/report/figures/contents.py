@@ -17,7 +17,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.experiments.spec.labels import SYMBOLS
+from bothworlds.experiments.spec.variants import SYMBOLS
 from bothworlds.report.figures.choice import Look, Names, best_first, check_policy
 from bothworlds.report.numbers import rows as chart_rows
 from bothworlds.report.numbers.bounds import upper_bounds
