@@ -11,10 +11,10 @@ from scipy import optimize
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report.figures.choice import Look
+from bothworlds.report.figures.choice import LineStyle
 from bothworlds.report.figures.contents import Line, Lines, log_ticks
 from bothworlds.report.figures.figure import as_bytes, contents, draw_figures, figure, write_figures
-from bothworlds.report.figures.style import inches, spread
+from bothworlds.report.figures.style import inches, spread_apart
 from bothworlds.report.numbers.rows import short_labels
 from bothworlds.report.page import page
 from bothworlds.report.page.data import page_data
@@ -137,11 +137,11 @@ def test_policies_are_renamed_by_a_template_and_colored_by_a_setting(swept):
     ones = [policy for policy in swept.policies if policy.endswith("C=1.0")]
     (panel,) = contents(swept, "regret", world=1, policies=ones, label="β={beta}")
     assert [line.label for line in panel.lines] == ["β=0.2", "β=0.5", "β=0.8"]
-    assert [line.look.shade for line in panel.lines] == pytest.approx([0.0, 0.5, 1.0])  # β tells all apart
+    assert [line.style.shade for line in panel.lines] == pytest.approx([0.0, 0.5, 1.0])  # β tells all apart
     (plain,) = contents(swept, "regret", world=1, policies=ones, color="policy")
-    assert {line.look.shade for line in plain.lines} == {None}
+    assert {line.style.shade for line in plain.lines} == {None}
     (both,) = contents(swept, "regret", world=1, color="log_barrier")
-    assert {line.look.shade for line in both.lines} == {0.0, 1.0}
+    assert {line.style.shade for line in both.lines} == {0.0, 1.0}
     with pytest.raises(InvalidArgumentError, match="tells all policies apart"):
         contents(swept, "regret", world=1, label="β={beta}")
     with pytest.raises(InvalidArgumentError, match=r"settings of .* are beta, log_barrier"):
@@ -189,7 +189,7 @@ def test_no_two_labels_are_cut_to_the_same():
 @pytest.mark.parametrize("seed", range(4))
 def test_names_are_as_close_to_their_lines_as_can_be(seed):
     wanted = np.random.default_rng(seed).normal(scale=3.0, size=7)
-    found = spread(wanted, 1.0)
+    found = spread_apart(wanted, 1.0)
     order = np.argsort(wanted)
     assert (np.diff(found[order]) >= 1.0 - 1e-9).all()
     gaps = {"type": "ineq", "fun": lambda z: np.diff(z[order]) - 1.0}
@@ -317,7 +317,7 @@ def test_pgf_asks_for_latex(small, monkeypatch):
 @pytest.mark.parametrize(("late", "scale"), [(50.0, "log"), (-50.0, "symlog")])
 def test_regret_is_on_a_log_scale_where_it_has_a_logarithm(late, scale):
     x, y = np.array([1.0, 10.0, 1000.0, 100_000.0]), np.array([-0.2, 3.0, late, 2000.0])
-    line = Line("a", Look(), x, y, y - 1.0, y + 1.0)
+    line = Line("a", LineStyle(), x, y, y - 1.0, y + 1.0)
     (ax,) = figure([Lines("", "round", "regret", (line,), y_scale="log")], names="none").axes
     assert ax.get_yscale() == scale
     assert ax.get_xlim()[0] == (10.0 if scale == "log" else 1.0)  # regret of less than one is no curve

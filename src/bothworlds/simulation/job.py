@@ -27,15 +27,15 @@ from bothworlds.simulation.engine import (
     N_MEASURED,
     N_TALLY,
     UNSOLVED,
-    Record,
+    RoundRecord,
     new_record,
     no_record,
     part_of,
     play_block,
 )
+from bothworlds.simulation.evidence import EvidenceRecorder
 from bothworlds.simulation.several import play_rounds
 from bothworlds.simulation.sleeping import play_awake
-from bothworlds.simulation.watch import Watch
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
@@ -47,12 +47,12 @@ TRACE_LIMIT = 4e9  # bytes
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
 
-class Outcome(NamedTuple):
+class ReplicationResult(NamedTuple):
     """What one replication of one policy leaves behind."""
 
     measured: FloatArray
     distributions: FloatArray
-    record: Record | None
+    record: RoundRecord | None
     looks: FloatArray | None = None
     """Evidence at the checkpoints, where it was asked for."""
 
@@ -88,13 +88,13 @@ class Job:
             return play_awake
         return play_rounds if self.environment.problem.several else play_block
 
-    def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
+    def run(self, stop: threading.Event, progress: Progress) -> list[ReplicationResult]:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
         measured = np.full((self.marks.size, N_MEASURED), np.nan)
         distributions = np.full(
             (self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan
         )
-        watch = Watch(self.policy, self.environment, self.marks) if self.evidence else None
+        recorder = EvidenceRecorder(self.policy, self.environment, self.marks) if self.evidence else None
         record = self.new_record()
         randoms = self.randoms()
         arguments = self.arguments(measured, distributions, record)
@@ -121,19 +121,19 @@ class Job:
             if ended == UNSOLVED:
                 fix = what_to_do(arguments["params"], "run")
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; {fix}")
-            if watch is not None:
-                watch.follow(arguments["record"], arguments["world"], t)
+            if recorder is not None:
+                recorder.follow(arguments["record"], arguments["world"], t)
             progress.advance(rounds)
-        looks = None if watch is None else watch.looks
-        return [Outcome(measured, distributions, record if self.trace else None, looks)]
+        looks = None if recorder is None else recorder.looks
+        return [ReplicationResult(measured, distributions, record if self.trace else None, looks)]
 
-    def new_record(self) -> Record:
+    def new_record(self) -> RoundRecord:
         """Room for all rounds, for those of a block, or for none."""
         n = self.environment.n_arms
         return (
             new_record(self.horizon, n)
             if self.trace
-            else new_record(self.block * self.evidence, n, inner=False)
+            else new_record(self.block * self.evidence, n, traced=False)
         )
 
     def stretches(self, arguments: dict[str, Any], randoms: list[Any]) -> Iterator[tuple[int, int]]:
@@ -152,7 +152,9 @@ class Job:
                 arguments["before"] = before + first
                 yield before + first, stop - first
 
-    def arguments(self, measured: FloatArray, distributions: FloatArray, record: Record) -> dict[str, Any]:
+    def arguments(
+        self, measured: FloatArray, distributions: FloatArray, record: RoundRecord
+    ) -> dict[str, Any]:
         """Everything the kernel wants, with empty blocks of uniforms."""
         n = self.environment.n_arms
         problem = self.environment.problem
@@ -220,7 +222,7 @@ class BatchJob:
         """What ``run`` needs compiled: the entry, and arguments of the right types."""
         return play_batch, tuple(self.arguments(0).values())
 
-    def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
+    def run(self, stop: threading.Event, progress: Progress) -> list[ReplicationResult]:
         """Play all rounds. If something is wrong with one of them, they say so on their own."""
         job, count = self.singles[0], len(self.singles)
         arguments = self.arguments(job.marks.size)
@@ -248,7 +250,7 @@ class BatchJob:
             progress.advance(count * rounds)
             done += count * rounds
         pairs = zip(arguments["measured"], arguments["distributions"], strict=True)
-        return [Outcome(*pair, None) for pair in pairs]
+        return [ReplicationResult(*pair, None) for pair in pairs]
 
     @property
     def lanes(self) -> int:

@@ -10,7 +10,7 @@ from bothworlds.policies import Policy
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """A policy's inner life along a history of n rounds.
+    """A policy's distribution, rates and estimates along a history of n rounds.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ MOST_LISTED = 12  # names in a message
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """How a line is told apart: by number (color, marker, dash), or by its place on a scale of colors."""
 
     number: int = 0
@@ -28,11 +28,11 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Names:
+class Legend:
     """The policies that are shown, in the order of the file: what they are called, and how they look."""
 
     labels: Mapping[str, str]
-    looks: Mapping[str, Look]
+    styles: Mapping[str, LineStyle]
 
     def __contains__(self, policy: object) -> bool:
         return policy in self.labels
@@ -40,11 +40,11 @@ class Names:
 
 def choose_policies(
     study: Study, chosen: Sequence[str] | None, label: str | None, color: str | None
-) -> Names:
+) -> Legend:
     """The policies of a study that are asked for: by label, renamed by a template, colored by a setting."""
     known = study.policies
     for name in chosen or ():
-        check_policy(study, "policies", name)
+        require_label(study, "policies", name)
     shown = [name for name in known if chosen is None or name in chosen]
     if not shown:
         raise InvalidArgumentError("policies", chosen, "at least one policy of the study", got="none")
@@ -57,7 +57,7 @@ def choose_policies(
             raise InvalidArgumentError(
                 "label", label, "a template that tells all policies apart", got=f"{twice[0]!r} twice"
             )
-    looks = {name: Look(known.index(name)) for name in shown}
+    styles = {name: LineStyle(known.index(name)) for name in shown}
     setting, values = _setting_of(study, shown, color)
     if setting is not None:
         low, high = min(values.values()), max(values.values())
@@ -65,11 +65,11 @@ def choose_policies(
         place = math.log if logs else float
         span = place(high) - place(low) or 1.0
         shades = {name: (place(value) - place(low)) / span for name, value in values.items()}
-        looks |= {name: Look(looks[name].number, shade) for name, shade in shades.items()}
-    return Names(labels, looks)
+        styles |= {name: LineStyle(styles[name].number, shade) for name, shade in shades.items()}
+    return Legend(labels, styles)
 
 
-def check_policy(study: Study, argument: str, name: str) -> None:
+def require_label(study: Study, argument: str, name: str) -> None:
     """Refuse a name that no policy of the study has, with those that there are."""
     known = study.policies
     if name not in known:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from bothworlds.report.figures.contents import Grid, Line, Lines, Rows, Stack
+from bothworlds.report.figures.contents import HeatMap, Line, Lines, PointRanges, Stack
 from bothworlds.report.figures.style import (
     HEAT,
     INK,
@@ -22,7 +22,7 @@ from bothworlds.report.figures.style import (
     marker_of,
     name_ticks,
     short_number,
-    spread,
+    spread_apart,
 )
 from bothworlds.report.numbers.rows import short_labels
 from bothworlds.report.palette import ink_on
@@ -42,7 +42,7 @@ def put(contents: Any, ax: Axes, words: Words) -> None:
 @put.register
 def _(contents: Lines, ax: Axes, words: Words) -> None:
     for number, line in enumerate(contents.lines):
-        color, style = color_of(line.look), "steps-post" if contents.steps else "default"
+        color, drawstyle = color_of(line.style), "steps-post" if contents.steps else "default"
         if line.bound:
             ax.plot(line.x, line.y, color=color, linestyle=(0, (0.8, 1.6)), linewidth=1.0, label=line.label)
             continue
@@ -55,11 +55,11 @@ def _(contents: Lines, ax: Axes, words: Words) -> None:
             line.x,
             line.y,
             color=color,
-            linestyle=dash_of(line.look),
-            marker=marker_of(line.look) if _marks(line, contents) else "",
+            linestyle=dash_of(line.style),
+            marker=marker_of(line.style) if _marks(line, contents) else "",
             markevery=1 if contents.ticks else (0.03 + 0.05 * (number % 4), 0.2),  # sparse, and staggered
             markeredgewidth=0,
-            drawstyle=style,
+            drawstyle=drawstyle,
             label=line.label,
         )
     ax.set_xlabel(words(contents.x_label))
@@ -69,7 +69,7 @@ def _(contents: Lines, ax: Axes, words: Words) -> None:
 
 def _marks(line: Line, contents: Lines) -> bool:
     """Whether a line has markers: not where a scale of colors, or the shape of a step, tells it apart."""
-    return bool(contents.ticks) or not (contents.steps or line.look.shade is not None)
+    return bool(contents.ticks) or not (contents.steps or line.style.shade is not None)
 
 
 def _scales(ax: Axes, contents: Lines) -> None:
@@ -113,17 +113,17 @@ def _fit_across(ax: Axes, contents: Lines) -> None:
 
 
 @put.register
-def _(contents: Rows, ax: Axes, words: Words) -> None:
+def _(contents: PointRanges, ax: Axes, words: Words) -> None:
     labels = short_labels([row.label for row in contents.rows], LONGEST)
     for place, row in enumerate(contents.rows):
-        color = color_of(row.look)
+        color = color_of(row.style)
         if np.isfinite(row.line).all() and row.line[0] < row.line[1]:
             ax.plot(row.line, (place, place), color=color, linewidth=1.2, solid_capstyle="butt")
         if row.box is not None:
             ax.barh(place, row.box[1] - row.box[0], left=row.box[0], height=0.42, color=color, alpha=0.3)
             ax.plot((row.middle, row.middle), (place - 0.28, place + 0.28), color=color, linewidth=2.0)
         else:
-            ax.plot(row.middle, place, marker=marker_of(row.look), color=color, markersize=4.5)
+            ax.plot(row.middle, place, marker=marker_of(row.style), color=color, markersize=4.5)
         if row.dots is not None:
             below = np.full(row.dots.size, place + 0.38)
             ax.plot(row.dots, below, "o", color=color, markersize=1.7, alpha=0.6, markeredgewidth=0)
@@ -159,7 +159,7 @@ def _log_scale(axis: Any, values: Any, *, least: float = 0.0) -> None:
 
 
 @put.register
-def _(contents: Grid, ax: Axes, words: Words) -> None:
+def _(contents: HeatMap, ax: Axes, words: Words) -> None:
     ax.grid(visible=False)
     n_rows, n_columns = contents.values.shape
     edges = np.arange(n_columns + 1) - 0.5, np.arange(n_rows + 1) - 0.5
@@ -233,7 +233,7 @@ def name_lines(ax: Axes, contents: Lines, words: Words) -> None:
             xytext=(1.0, 0.5),
             textcoords=("axes fraction", "axes fraction"),
             fontsize=SIZE - 1,
-            color=color_of(line.look),
+            color=color_of(line.style),
             va="center",
             annotation_clip=False,
             gid="line-label",
@@ -251,7 +251,7 @@ def settle_names(ax: Axes) -> None:
     ends = np.array([ax.transData.transform(text.xy) for text in named])
     height = 1.18 * (SIZE - 1) * per_point
     wanted = np.clip(np.nan_to_num(ends[:, 1]), box.y0, box.y1)
-    places = spread(wanted, height)
+    places = spread_apart(wanted, height)
     over = max(0.0, float(places.max()) - box.y1 - height) - max(0.0, box.y0 - height - float(places.min()))
     places -= over
     for text, end, place in zip(named, ends, places, strict=True):

@@ -30,11 +30,11 @@ from bothworlds.report.figures.contents import (
     ONCE,
     SLOW,
     Contents,
+    HeatMap,
     Lines,
-    Rows,
+    PointRanges,
     Stack,
 )
-from bothworlds.report.figures.contents import Grid as GridContents
 from bothworlds.report.figures.draw import Words, name_lines, put, settle_names
 from bothworlds.report.folder import write_files
 from bothworlds.report.formats import latex
@@ -70,10 +70,10 @@ def contents(
             raise InvalidArgumentError(
                 name, value, f"left out: {kind} takes {', '.join(known) or 'no options'}"
             )
-    names = choose_policies(study, policies, label, color)
+    legend = choose_policies(study, policies, label, color)
     worlds = choose_worlds(study, world, optimal=kind == "decomposition")
     return [
-        replace(KINDS[kind](study, panel, names, **options), title=panel.title)
+        replace(KINDS[kind](study, panel, legend, **options), title=panel.title)
         for panel in worlds[: 1 if kind in ONCE else None]
     ]
 
@@ -249,9 +249,9 @@ def _height(shown: Sequence[Contents], width: float, across: int) -> float:
     each = width / across
     heights = []
     for panel in shown:
-        if isinstance(panel, Rows):
+        if isinstance(panel, PointRanges):
             heights.append(0.5 + 0.19 * max(2, len(panel.rows)))
-        elif isinstance(panel, GridContents):
+        elif isinstance(panel, HeatMap):
             heights.append(0.9 + 0.2 * len(panel.rows))
         else:
             heights.append(max(1.3, GOLDEN * each))
@@ -265,7 +265,7 @@ def _equalize(shown: Sequence[Contents], axes: Sequence[Axes]) -> None:
             ax for p, ax in zip(shown, axes, strict=True) if (type(p), getattr(p, "y_label", "")) == which
         ]
         for get, put_limits in (("get_xlim", "set_xlim"), ("get_ylim", "set_ylim")):
-            if get == "get_ylim" and which[0] in (Rows, GridContents):
+            if get == "get_ylim" and which[0] in (PointRanges, HeatMap):
                 continue
             ends = [getattr(ax, get)() for ax in same]
             limits = (min(low for low, _ in ends), max(high for _, high in ends))
@@ -304,19 +304,19 @@ def write_figures(
     folder: str | os.PathLike[str],
     *,
     formats: Sequence[str] = ("pdf", "svg", "png"),
-    **looks: Any,
+    **layout: Any,
 ) -> list[Path]:
     """Write every chart of a study into a folder, a file per kind, world and format.
 
     ``scores``; per world ``regret-…``, ``final-…``, ``survival-…``, ``pairs-…``, ``probabilities-…`` and
-    ``timing-…``; ``sweep-…`` and ``heat-…`` where settings are swept. Names hold the label of the world, in
-    plain letters, after its number, so that they stay unique.
+    ``timing-…``; ``sweep-…`` and ``heat-…`` where settings are swept. Names hold the label of the
+    environment, in plain letters, after its number, so that they stay unique.
 
     Parameters
     ----------
     formats:
         Any of "pdf", "svg", "png", "pgf".
-    looks:
+    layout:
         As of :func:`figure`: width, font, …
 
     Returns
@@ -326,24 +326,24 @@ def write_figures(
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise InvalidArgumentError("formats", formats, f"some of {', '.join(FORMATS)}")
-    return write_files("figures", Path(folder), _files(study, formats, looks))
+    return write_files("figures", Path(folder), _files(study, formats, layout))
 
 
-def _files(study: Study, formats: Sequence[str], looks: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def _files(study: Study, formats: Sequence[str], layout: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     for name, panel in every_panel(study):
-        for form, content in _in_formats([panel], formats, looks):
+        for form, content in _in_formats([panel], formats, layout):
             yield f"{name}.{form}", content
 
 
 def _in_formats(
-    shown: Sequence[Contents], formats: Sequence[str], looks: dict[str, Any]
+    shown: Sequence[Contents], formats: Sequence[str], layout: dict[str, Any]
 ) -> Iterator[tuple[str, bytes]]:
     """One figure in every format: drawn once, and once more for LaTeX, which writes its own text."""
     made: dict[bool, Figure] = {}
     for form in formats:
         tex = form == "pgf"
         if tex not in made:
-            made[tex] = figure(shown, tex=tex, **looks)
+            made[tex] = figure(shown, tex=tex, **layout)
         yield form, as_bytes(made[tex], form)
 
 
@@ -355,7 +355,7 @@ def draw_figures(
     formats: Sequence[str],
     chosen: dict[str, Any],
     options: dict[str, Any],
-    **looks: Any,
+    **layout: Any,
 ) -> tuple[list[Path], str]:
     """One figure of panels that are given as "KIND" or "KIND:WORLD", in every format; and its caption.
 
@@ -377,7 +377,7 @@ def draw_figures(
                 f"--{name}", value, f"for a panel that takes it: {', '.join(wanted)} do not"
             )
     path = target.with_suffix("") if target.suffix[1:] in FORMATS else target
-    files = [(f"{path.name}.{form}", content) for form, content in _in_formats(shown, formats, looks)]
+    files = [(f"{path.name}.{form}", content) for form, content in _in_formats(shown, formats, layout)]
     tables = [panel.table for panel in shown if isinstance(panel, Lines) and panel.table]
     files += [(f"{path.name}.tex", "\n".join(tables).encode())] if tables else []
     lettered = [f"({chr(ord('a') + i)}) {panel.caption}" for i, panel in enumerate(shown)]
@@ -401,7 +401,7 @@ def every_panel(study: Study) -> Iterator[tuple[str, Contents]]:
 def _empty(panel: Contents) -> bool:
     if isinstance(panel, Lines):
         return not panel.lines
-    return not panel.rows if isinstance(panel, (Rows, GridContents)) else not panel.names
+    return not panel.rows if isinstance(panel, (PointRanges, HeatMap)) else not panel.names
 
 
 def plain_name(label: str) -> str:

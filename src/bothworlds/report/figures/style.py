@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.figures.choice import Look
+from bothworlds.report.figures.choice import LineStyle
 from bothworlds.report.figures.contents import log_ticks
 from bothworlds.report.palette import COLORS, DASHES, MARKERS, SHADES, ratio_colors
 
@@ -113,19 +113,19 @@ def settings(font: str) -> Any:
     }
 
 
-def color_of(look: Look) -> str:
+def color_of(style: LineStyle) -> str:
     """The color of a line."""
-    return COLORS[look.number % len(COLORS)] if look.shade is None else to_hex(SWEPT(look.shade))
+    return COLORS[style.number % len(COLORS)] if style.shade is None else to_hex(SWEPT(style.shade))
 
 
-def marker_of(look: Look) -> str:
+def marker_of(style: LineStyle) -> str:
     """The marker of a line."""
-    return _SHAPES[MARKERS[look.number % len(MARKERS)]]
+    return _SHAPES[MARKERS[style.number % len(MARKERS)]]
 
 
-def dash_of(look: Look) -> Any:
+def dash_of(style: LineStyle) -> Any:
     """The dash of a line; none where a scale of colors tells lines apart."""
-    dash = DASHES[look.number // len(COLORS) % len(DASHES)] if look.shade is None else [1, 0]
+    dash = DASHES[style.number // len(COLORS) % len(DASHES)] if style.shade is None else [1, 0]
     return "solid" if dash == [1, 0] else (0, tuple(0.7 * length for length in dash))
 
 
@@ -211,13 +211,13 @@ def signed_ticks(low: float, high: float) -> list[float]:
     return [*below, *([0.0] if low <= 0.0 <= high else []), *(v for v in ladder if low <= v <= high)]
 
 
-def spread(wanted: FloatArray, least: float) -> FloatArray:
+def spread_apart(wanted: FloatArray, least: float) -> FloatArray:
     """Places at least ``least`` apart, in the order of the wanted ones, as close to them as can be.
 
     The least squares solution: places minus i·least must be nondecreasing, which pooling neighbors that are
     too close solves exactly (isotonic regression).
 
-    >>> spread(np.array([0.0, 0.0, 10.0]), 2.0).tolist()
+    >>> spread_apart(np.array([0.0, 0.0, 10.0]), 2.0).tolist()
     [-1.0, 1.0, 10.0]
     """
     order = np.argsort(wanted, kind="stable")

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bothworlds.report.numbers.frames import at_largest_horizon, swept
 from bothworlds.report.numbers.statistics import evenly
 
+AxisScale = Literal["linear", "log"]
 ChartRow = dict[str, Any]
 CellColumns = dict[str, NDArray[Any]]
 
@@ -221,7 +222,7 @@ class Sweep:
     setting: str  # "policy.beta", "environment.gap", "horizon"
     rows: list[ChartRow]  # view, series, value, mean, low, high
 
-    def scale(self) -> Literal["linear", "log"]:
+    def scale(self) -> AxisScale:
         """Log for positive values that span more than a factor of 20."""
         values = [row["value"] for row in self.rows]
         return "log" if min(values) > 0 and max(values) > 20 * min(values) else "linear"

@@ -38,7 +38,7 @@ from bothworlds.report.page.sections import Section, findings
 from bothworlds.report.palette import (
     COLORS,
     DARK_COLORS,
-    PAGE_LOOK,
+    PAGE_THEME,
     dash,
     ink_on,
     marker,
@@ -159,7 +159,7 @@ def templates() -> jinja2.Environment:
         "twice": lambda name: (name, name),
     }
     environment.tests["known"] = pd.notna
-    environment.globals |= {"color": PAGE_LOOK.color, "dash": dash, "marker": marker}
+    environment.globals |= {"color": PAGE_THEME.color, "dash": dash, "marker": marker}
     environment.policies["json.dumps_kwargs"] = {
         "ensure_ascii": False,
         "separators": (",", ":"),
@@ -351,7 +351,7 @@ def _extra_spec(chart: Any) -> dict[str, Any]:
     spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
     if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
         spec["width"] = "container"
-    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE_LOOK))
+    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE_THEME))
 
 
 def _command(manifest: dict[str, Any]) -> str:

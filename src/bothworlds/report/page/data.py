@@ -28,7 +28,7 @@ from bothworlds.report.numbers.rows import (
 )
 from bothworlds.report.numbers.scores import RATIO_STEPS
 from bothworlds.report.page import charts
-from bothworlds.report.palette import LOOKS, PAGE_LOOK, dash, marker
+from bothworlds.report.palette import N_STYLES, PAGE_THEME, dash, marker
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -84,7 +84,7 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
         "short": short_labels(policies, charts.LONGEST_NAME),
         "swept": swept_values(study),
         "color": telling_setting(study, policies)[0] or "policy",
-        "looks": [[PAGE_LOOK.color(i), dash(i), marker(i)] for i in range(LOOKS)],
+        "styles": [[PAGE_THEME.color(i), dash(i), marker(i)] for i in range(N_STYLES)],
         "shown": order[:MOST_POLICIES] if len(policies) > MOST_POLICIES else list(range(len(policies))),
         "order": order,
         "best": MOST_POLICIES,
@@ -101,7 +101,7 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
         "sweeps": [_sweep(sweep) for sweep in swept],
         "heats": _heats(study, here),
         "specs": _specs(policies, bounds is not None, swept),
-        "config": charts.vega_config(PAGE_LOOK),
+        "config": charts.vega_config(PAGE_THEME),
         "steps": {"finals": charts.FINALS_STEP, "pairs": charts.PAIRS_STEP},
     }
 
@@ -114,7 +114,7 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
         spec.pop("config", None)
         return spec
 
-    page: dict[str, Any] = {"look": PAGE_LOOK, "width": None}
+    page: dict[str, Any] = {"theme": PAGE_THEME, "width": None}
     curves = charts.curves_chart(
         "rows", policies, bounds="bounds" if bounds else None, x="linear", height=260, legend=False, **page
     )
@@ -153,11 +153,11 @@ def swept_values(study: Study) -> dict[str, list[float | None]]:
 def _heats(study: Study, panels: Sequence[Panel]) -> list[dict[str, Any]]:
     """Final regret by the first two swept settings, of worlds with results; none where fewer are swept."""
     found = []
-    names = choose_policies(study, None, None, None)
+    legend = choose_policies(study, None, None, None)
     last = len(RATIO_STEPS) - 1
     for panel in panels:
         try:
-            grid = heat(study, panel, names)
+            grid = heat(study, panel, legend)
         except InvalidArgumentError:
             continue
         shades = [[None if math.isnan(s) else round(last * s) for s in line] for line in grid.shades.tolist()]
@@ -215,7 +215,7 @@ def _probabilities(study: Study, panels: Sequence[Panel], names: dict[str, int])
 
 
 def _sweep(sweep: Sweep) -> dict[str, Any]:
-    """The rows of a sweep by view, with the look of each series."""
+    """The rows of a sweep by view, with the style of each series."""
     series = sweep.series()
     index = {name: i for i, name in enumerate(series)}
     views = [

@@ -14,7 +14,7 @@ from bothworlds._words import counted
 from bothworlds.report.decomposition import parts_of_runs
 from bothworlds.report.numbers.frames import at_largest_horizon
 from bothworlds.report.page.charts import AXIS_LABEL
-from bothworlds.report.palette import PAGE_LOOK
+from bothworlds.report.palette import PAGE_THEME
 from bothworlds.report.tables import format_number
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _soonest(environment: str, rows: pd.DataFrame) -> str:
 
 def _color(study: Study) -> alt.Color:
     names = study.policies
-    scale = alt.Scale(domain=names, range=[PAGE_LOOK.color(i) for i in range(len(names))])
+    scale = alt.Scale(domain=names, range=[PAGE_THEME.color(i) for i in range(len(names))])
     return alt.Color("policy:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=3))
 
 
@@ -272,12 +272,12 @@ def regret_section(study: Study) -> Section | None:
     ).reset_index()[["environment", "policy", *PART_NAMES]]
     table["sum"] = table[list(PART_NAMES)].sum(axis=1)
     caption = "The parts at the end of the run."
-    legend = [(PAGE_LOOK.color(i), name) for i, name in enumerate(PART_NAMES.values())]
+    legend = [(PAGE_THEME.color(i), name) for i, name in enumerate(PART_NAMES.values())]
     return Section(
         "Where did the regret go?",
         ABOUT_PARTS,
         charts=charts,
-        legend=[*legend, (PAGE_LOOK.ink, "their sum")],
+        legend=[*legend, (PAGE_THEME.ink, "their sum")],
         tables=[(caption, table)],
     )
 
@@ -295,7 +295,7 @@ def _stacked(frame: pd.DataFrame, ends: list[float]) -> Any:
         for row in frame.itertuples()
     ]
     colors = alt.Scale(
-        domain=list(PART_NAMES.values()), range=[PAGE_LOOK.color(i) for i in range(len(PART_NAMES))]
+        domain=list(PART_NAMES.values()), range=[PAGE_THEME.color(i) for i in range(len(PART_NAMES))]
     )
     across = alt.X("round:Q", title="round", axis=alt.Axis(labelExpr=AXIS_LABEL, tickCount=5))
     data = alt.Chart(alt.InlineData(values=rows))
@@ -304,5 +304,5 @@ def _stacked(frame: pd.DataFrame, ends: list[float]) -> Any:
         y=alt.Y("regret:Q", title="estimated regret", stack="zero", scale=alt.Scale(domain=ends)),
         color=alt.Color("part:N", scale=colors, legend=None),
     )
-    total = data.mark_line(strokeWidth=1.5, color=PAGE_LOOK.ink).encode(x=across, y="sum(regret):Q")
+    total = data.mark_line(strokeWidth=1.5, color=PAGE_THEME.ink).encode(x=across, y="sum(regret):Q")
     return alt.layer(areas, total).properties(height=150)
