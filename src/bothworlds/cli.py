@@ -242,8 +242,8 @@ def figures_command(
         typer.Option(
             "--panel",
             "-p",
-            help="KIND or KIND:WORLD, such as regret:1 or 'survival:iid'; repeated, panels of one figure. "
-            "Without it: every chart of the study, a file each.",
+            help="KIND or KIND:ENVIRONMENT, such as regret:1 or 'survival:iid'; repeated, panels of one "
+            "figure. Without it: every chart of the study, a file each.",
         ),
     ] = None,
     target: Annotated[

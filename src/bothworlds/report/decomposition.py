@@ -148,7 +148,10 @@ def decompose(
     player = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
     if not cell["optimal"]:
         raise InvalidArgumentError(
-            "world", panel.title, "one whose optimal arms are known", fix="those with fixed gaps have some"
+            "environment",
+            panel.title,
+            "one whose optimal arms are known",
+            fix="those with fixed gaps have some",
         )
     world = environments.from_dict(manifest["environments"][cell["environment"]]["settings"])
     most = manifest["replications"]

@@ -167,7 +167,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         ("cell", True, lambda row: f"{row['cell']}"),
         *CELL_COLUMNS,
         ("arms", True, lambda row: f"{row['n_arms']}"),
-        ("world", False, lambda row: row["world"]),
+        ("gaps", False, lambda row: row["gaps"]),
         ("optimal arms", True, lambda row: MISSING if pd.isna(row["optimal"]) else f"{row['optimal']}"),
         ("replications", True, lambda row: f"{row['replications']}"),
     ),

@@ -1,4 +1,4 @@
-"""Which policies and worlds of a study a figure shows, under which names, in which colors."""
+"""Which policies and environments of a study a figure shows, under which names, in which colors."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _setting_of(study: Study, shown: Sequence[str], color: str | None) -> tuple[
     return found[0], numbers[found[0]]
 
 
-def choose_worlds(study: Study, world: str | int | None, *, optimal: bool = False) -> list[Panel]:
+def choose_panels(study: Study, environment: str | int | None, *, optimal: bool = False) -> list[Panel]:
     """A panel by its number, its title or its environment (then at the largest horizon); None: all of these.
 
     With ``optimal``, all are those whose optimal arms are known, if there are some.
@@ -125,26 +125,30 @@ def choose_worlds(study: Study, world: str | int | None, *, optimal: bool = Fals
     Raises
     ------
     InvalidArgumentError
-        If the study has no such world.
+        If the study has no such environment.
     """
     found = panels(study.cells)
-    if world is None:
+    if environment is None:
         largest = [panel for panel in found if panel.largest]
         cells = study.manifest["cells"]
         known = [panel for panel in largest if cells[next(iter(panel.cells.values()))]["optimal"]]
         return (known or largest) if optimal else largest
-    if isinstance(world, int) or (isinstance(world, str) and world.isdecimal()):
-        number = _check.integer("world", int(world), at_least=1)
+    if isinstance(environment, int) or (isinstance(environment, str) and environment.isdecimal()):
+        number = _check.integer("environment", int(environment), at_least=1)
         if number > len(found):
-            raise InvalidArgumentError("world", number, f"in 1..{len(found)}", fix=_worlds_in_words(found))
+            raise InvalidArgumentError(
+                "environment", number, f"in 1..{len(found)}", fix=_panels_in_words(found)
+            )
         return [found[number - 1]]
-    titled = [panel for panel in found if panel.title == world]
-    titled = titled or [panel for panel in found if panel.environment == world and panel.largest]
+    titled = [panel for panel in found if panel.title == environment]
+    titled = titled or [panel for panel in found if panel.environment == environment and panel.largest]
     if not titled:
-        raise InvalidArgumentError("world", world, "a world of the study", fix=_worlds_in_words(found))
+        raise InvalidArgumentError(
+            "environment", environment, "an environment of the study", fix=_panels_in_words(found)
+        )
     return titled[:1]
 
 
-def _worlds_in_words(found: Sequence[Panel]) -> str:
+def _panels_in_words(found: Sequence[Panel]) -> str:
     listed = "; ".join(f"{panel.number + 1} {panel.title}" for panel in found[:MOST_LISTED])
     return f"by number or title: {listed}{' …' if len(found) > MOST_LISTED else ''}"

@@ -490,7 +490,7 @@ def heat(study: Study, panel: Panel, legend: Legend, *, settings: Sequence[str] 
     values = table.to_numpy(dtype=np.float64)
     if not values.size:
         raise InvalidArgumentError(
-            "world",
+            "environment",
             panel.title,
             "one in which a policy with these settings has finished",
             got=f"“{panel.title}”: no policy has finished in it",
@@ -578,7 +578,7 @@ def probabilities(
     cell = study.manifest["cells"][panel.cells[chosen]]
     if cell["cell"] not in set(study.summary["cell"]):
         raise InvalidArgumentError(
-            "world",
+            "environment",
             panel.title,
             "one that the policy has played",
             got=f"“{panel.title}”: no result of {chosen} yet",

@@ -24,7 +24,7 @@ from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.report.figures import style
-from bothworlds.report.figures.choice import choose_policies, choose_worlds
+from bothworlds.report.figures.choice import choose_panels, choose_policies
 from bothworlds.report.figures.contents import (
     KINDS,
     ONCE,
@@ -54,13 +54,13 @@ def contents(
     study: Study,
     kind: str = "regret",
     *,
-    world: str | int | None = None,
+    environment: str | int | None = None,
     policies: Sequence[str] | None = None,
     label: str | None = None,
     color: str | None = None,
     **options: Any,
 ) -> list[Contents]:
-    """The contents of the panels of one kind: of one world, or of all."""
+    """The contents of the panels of one kind: of one environment, or of all."""
     if kind not in KINDS:
         fix = did_you_mean(str(kind), KINDS)
         raise InvalidArgumentError("kind", kind, f"one of {', '.join(KINDS)}", fix=fix)
@@ -71,10 +71,10 @@ def contents(
                 name, value, f"left out: {kind} takes {', '.join(known) or 'no options'}"
             )
     legend = choose_policies(study, policies, label, color)
-    worlds = choose_worlds(study, world, optimal=kind == "decomposition")
+    chosen = choose_panels(study, environment, optimal=kind == "decomposition")
     return [
         replace(KINDS[kind](study, panel, legend, **options), title=panel.title)
-        for panel in worlds[: 1 if kind in ONCE else None]
+        for panel in chosen[: 1 if kind in ONCE else None]
     ]
 
 
@@ -357,7 +357,7 @@ def draw_figures(
     options: dict[str, Any],
     **layout: Any,
 ) -> tuple[list[Path], str]:
-    """One figure of panels that are given as "KIND" or "KIND:WORLD", in every format; and its caption.
+    """One figure of panels that are given as "KIND" or "KIND:ENVIRONMENT", in every format; and its caption.
 
     Options that a kind does not take are for the other panels; each must be for one of them.
     """
@@ -366,11 +366,11 @@ def draw_figures(
     shown: list[Contents] = []
     used: set[str] = set()
     for text in wanted:
-        kind, _, world = text.partition(":")
+        kind, _, environment = text.partition(":")
         takes = inspect.signature(KINDS[kind]).parameters if kind in KINDS else {}
         mine = {name: value for name, value in options.items() if name in takes}
         used |= mine.keys()
-        shown += contents(study, kind, world=world or None, **chosen, **mine)
+        shown += contents(study, kind, environment=environment or None, **chosen, **mine)
     for name, value in options.items():
         if name not in used:
             raise InvalidArgumentError(
@@ -390,7 +390,7 @@ def every_panel(study: Study) -> Iterator[tuple[str, Contents]]:
     for kind in (name for name in KINDS if name not in SLOW):
         for panel in panels(study.cells)[: 1 if kind in ONCE else None]:
             try:
-                (found,) = contents(study, kind, world=panel.number + 1)
+                (found,) = contents(study, kind, environment=panel.number + 1)
             except InvalidArgumentError:
                 continue  # nothing was swept, or recorded
             if not _empty(found):

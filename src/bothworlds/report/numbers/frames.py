@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CELL_KEYS = ["cell", "policy", "environment", "horizon"]
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
-NO_GAPS = "no fixed gaps"
+NOT_FIXED = "not fixed"  # gaps
 LAW_WEIGHTS = [
     "weight_bounded",
     "weight_log",
@@ -56,7 +56,7 @@ def cells(results: Results) -> pd.DataFrame:
                 "environment": environments[cell["environment"]]["label"],
                 "horizon": cell["horizon"],
                 "n_arms": cell["n_arms"],
-                "world": NO_GAPS if cell["gaps"] is None else "fixed gaps",
+                "gaps": NOT_FIXED if cell["gaps"] is None else "fixed",
                 "optimal": pd.NA if cell["optimal"] is None else len(cell["optimal"]),
                 "replications": 0 if runs is None else runs.replications.size,
             }
