@@ -1,4 +1,7 @@
-"""The only loop: a policy in a world, block by block."""
+"""The loop of plain bandits: a policy in a world, block by block.
+
+``several`` and ``sleeping`` have those of other problems, ``batch`` one for many replications at once.
+"""
 
 from __future__ import annotations
 

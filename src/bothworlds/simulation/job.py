@@ -48,7 +48,7 @@ POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
 
 class ReplicationResult(NamedTuple):
-    """What one replication of one policy leaves behind."""
+    """The results of one replication of one policy."""
 
     measured: FloatArray
     distributions: FloatArray
@@ -155,7 +155,7 @@ class Job:
     def arguments(
         self, measured: FloatArray, distributions: FloatArray, record: RoundRecord
     ) -> dict[str, Any]:
-        """Everything the kernel wants, with empty blocks of uniforms."""
+        """All arguments of the kernel, with empty blocks of uniforms."""
         n = self.environment.n_arms
         problem = self.environment.problem
         params = self.policy.resolve(n, self.known_horizon, problem)
@@ -178,7 +178,7 @@ class Job:
             "before": 0,
             "marks": self.marks,
             "tally": np.zeros(N_TALLY),
-            "p": np.full(n, np.nan),  # until somebody watches
+            "p": np.full(n, np.nan),  # unless the environment watches
             **({"room": np.empty(n)} if problem.several or self.environment.sleeps else {}),
             "measured": measured,
             "distributions": distributions,
@@ -213,7 +213,7 @@ class Job:
 
 @dataclass(frozen=True)
 class BatchJob:
-    """Up to ``MOST`` replications of one policy at once on a core: the same bits, sooner."""
+    """Up to ``MOST`` replications of one policy at once on a core, with the bits that each has alone."""
 
     singles: Sequence[Job]
 
@@ -223,7 +223,7 @@ class BatchJob:
         return play_batch, tuple(self.arguments(0).values())
 
     def run(self, stop: threading.Event, progress: Progress) -> list[ReplicationResult]:
-        """Play all rounds. If something is wrong with one of them, they say so on their own."""
+        """Play all rounds. Where one of them fails, all are played again one by one, to raise its error."""
         job, count = self.singles[0], len(self.singles)
         arguments = self.arguments(job.marks.size)
         streams = (POLICY_STREAM, WORLD_STREAM)
@@ -258,7 +258,7 @@ class BatchJob:
         return -(-len(self.singles) // LANES) * LANES
 
     def arguments(self, n_marks: int) -> dict[str, Any]:
-        """Everything the kernel wants, with empty blocks of uniforms."""
+        """All arguments of the kernel, with empty blocks of uniforms."""
         job, count = self.singles[0], len(self.singles)
         n = job.environment.n_arms
         params = job.policy.resolve(n, job.known_horizon)

@@ -1,4 +1,4 @@
-"""What a run leaves behind."""
+"""``Trace``: what a policy computed in every round of a history."""
 
 from __future__ import annotations
 

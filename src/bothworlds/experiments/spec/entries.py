@@ -63,7 +63,7 @@ class FileFinder(NamedTuple):
         try:
             found = json.loads((folder / MANIFEST).read_bytes())["folder"]
         except (OSError, ValueError, LookupError, TypeError):
-            return cls(folder, None, True)  # it is damaged: whoever needs it will tell
+            return cls(folder, None, True)  # damaged: what reads the store says so
         return cls(folder, Path(found) if isinstance(found, str) else None, True)
 
     @property

@@ -304,11 +304,11 @@ def swept_value(variant: Variant, family: str, names: Names) -> Any:
     return format_value(value) if isinstance(value, list) else value
 
 
-def _without(table: Mapping[str, Any], files: set[Names]) -> dict[str, Any]:
+def _without(table: Mapping[str, Any], left_out: set[Names]) -> dict[str, Any]:
     return {
-        key: _without(value, {names[1:] for names in files if names[0] == key and len(names) > 1})
+        key: _without(value, {names[1:] for names in left_out if names[0] == key and len(names) > 1})
         if isinstance(value, dict)
         else value
         for key, value in table.items()
-        if (key,) not in files
+        if (key,) not in left_out
     }

@@ -120,7 +120,7 @@ def _lists(probabilities: FloatArray | None, rows: int) -> pa.Array:
 
 
 def checksum(content: bytes) -> str:
-    """What the name of a chunk carries."""
+    """The checksum in the name of a chunk's file."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 

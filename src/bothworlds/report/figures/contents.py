@@ -87,7 +87,7 @@ class PointRange:
 
 @dataclass(frozen=True)
 class PointRanges:
-    """One row per policy, across a common axis; a rule at ``zero`` where that is the question."""
+    """One row per policy, across a common axis; a rule at zero if ``zero``."""
 
     caption: str
     x_label: str
@@ -394,7 +394,7 @@ def _views_of(item: chart_rows.Sweep, panel: Panel) -> list[str]:
     return [view for view in views if view in wanted]
 
 
-# --- rows -----------------------------------------------------------------------------------------------
+# --- points with ranges ---------------------------------------------------------------------------------
 
 
 def final(study: Study, panel: Panel, legend: Legend, *, x: AxisScale = "linear") -> PointRanges:
@@ -446,7 +446,7 @@ def timing(study: Study, panel: Panel, legend: Legend, *, x: AxisScale = "log") 
     return PointRanges(f"Time per round in {panel.title}", "nanoseconds per round", tuple(rows), x_scale=x)
 
 
-# --- grids ----------------------------------------------------------------------------------------------
+# --- heat maps ------------------------------------------------------------------------------------------
 
 
 def scores(study: Study, panel: Panel, legend: Legend) -> HeatMap:
@@ -620,4 +620,4 @@ KINDS: dict[str, Callable[..., Contents]] = {
 SLOW = ("decomposition",)
 """Kinds that play runs again: drawn when asked for by name."""
 ONCE = ("scores",)
-"""Kinds that show all worlds at once."""
+"""Kinds that show all environments at once."""

@@ -245,7 +245,7 @@ def _plain(text: str) -> str:
 
 
 def _height(shown: Sequence[Contents], width: float, across: int) -> float:
-    """Tall enough for the panels: rows and grids need a line per policy."""
+    """Tall enough for the panels: points with ranges and heat maps need a line per policy."""
     each = width / across
     heights = []
     for panel in shown:

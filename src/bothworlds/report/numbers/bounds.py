@@ -43,7 +43,7 @@ def upper_bounds(study: Study, *, cells: Iterable[int] | None = None) -> pd.Data
         if wanted is not None and cell["cell"] not in wanted:
             continue
         if world["kind"] in ("delayed", "switching-cost"):
-            continue  # hardly a theorem here is about feedback that comes late, or about switches
+            continue  # few theorems here cover late feedback or switching costs
         settings = world["settings"]
         if settings.get("slots") is not None:
             continue  # bounds of slots are those of bandits, and add up

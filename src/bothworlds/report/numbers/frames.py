@@ -359,7 +359,7 @@ def _decided(standing: FloatArray, optimal: Any) -> Any:
 
 
 def _ever(flags: FloatArray) -> float:
-    """The share of replications in which it ever was; NaN where nobody knows."""
+    """The share of replications in which a flag was ever set; NaN where it is not known."""
     return float(np.fmax.reduce(flags, axis=1).mean())
 
 

@@ -263,7 +263,7 @@ def _names_layer(horizontal: Any, scales: dict[str, Any]) -> Any:
 
 
 def _hover_layer(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> Any:
-    """The nearest point answers, wherever the pointer is."""
+    """The point nearest to the pointer, with a tooltip."""
     near = alt.selection_point(
         name="near",
         nearest=True,
