@@ -23,7 +23,6 @@ from matplotlib.ticker import Formatter
 from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.figures import style
 from bothworlds.report.figures.choice import choose_panels, choose_policies
 from bothworlds.report.figures.contents import (
     KINDS,
@@ -35,7 +34,18 @@ from bothworlds.report.figures.contents import (
     PointRanges,
     Stack,
 )
-from bothworlds.report.figures.draw import Words, name_lines, put, settle_names
+from bothworlds.report.figures.draw import (
+    POINTS_PER_INCH,
+    SIZE,
+    Numbers,
+    Words,
+    inches,
+    name_lines,
+    name_ticks,
+    put,
+    rc_settings,
+    settle_names,
+)
 from bothworlds.report.folder import write_files
 from bothworlds.report.formats import latex
 from bothworlds.report.numbers.rows import panels
@@ -117,17 +127,17 @@ def figure(
     _check.one_of("names", names, NAMES)
     across = min(len(shown), _check.integer("columns", columns, at_least=1) if columns else 2)
     down = math.ceil(len(shown) / across)
-    wide = style.inches("width", width)
+    wide = inches("width", width)
     names = _where_names_stand(names, shown)
     texts = _legend_texts(shown) if names == "legend" else []
     per_line = _legend_columns(texts, wide)
     tall = (
         _height(shown, wide, across) + 0.155 * math.ceil(len(texts) / per_line)
         if height is None
-        else style.inches("height", height)
+        else inches("height", height)
     )
     words: Words = latex if tex else _plain
-    with mpl.rc_context(style.settings(font)):
+    with mpl.rc_context(rc_settings(font)):
         made = Figure(figsize=(wide, tall), layout="constrained")
         FigureCanvasAgg(made)
         axes = [made.add_subplot(down, across, place + 1) for place in range(len(shown))]
@@ -168,7 +178,7 @@ def _legend_columns(texts: Sequence[str], width: float) -> int:
     """How many names fit beside each other, in columns of equal length."""
     if not texts:
         return 1
-    room = width * style.POINTS_PER_INCH / (0.55 * (style.SIZE - 1) * max(map(len, texts)) + 30.0)
+    room = width * POINTS_PER_INCH / (0.55 * (SIZE - 1) * max(map(len, texts)) + 30.0)
     fits = max(1, min(len(texts), int(room)))
     return math.ceil(len(texts) / math.ceil(len(texts) / fits))
 
@@ -215,7 +225,7 @@ def _tick_words(axes: Sequence[Axes]) -> None:
     """The numbers at ticks as LaTeX: their minus sign is none of its letters. Names are LaTeX already."""
     for axis in (axis for ax in axes for axis in (ax.xaxis, ax.yaxis)):
         plain = axis.get_major_formatter()
-        if isinstance(plain, style.Numbers):
+        if isinstance(plain, Numbers):
             axis.set_major_formatter(_InLatex(plain))
 
 
@@ -231,7 +241,7 @@ def _say_once(axes: Sequence[Axes], across: int) -> None:
 
 def draw_into(ax: Axes, panel: Contents, names: str, font: str) -> Figure:
     """One panel on axes of a figure of the caller's own, which stays as large as it is."""
-    with mpl.rc_context(style.settings(font)):
+    with mpl.rc_context(rc_settings(font)):
         put(panel, ax, _plain)
         if names != "none" and _legend_texts([panel]):
             ax.legend(handlelength=1.8)
@@ -273,8 +283,8 @@ def _equalize(shown: Sequence[Contents], axes: Sequence[Axes]) -> None:
                 getattr(ax, put_limits)(*limits)
     for panel, ax in zip(shown, axes, strict=True):
         if isinstance(panel, Lines):
-            style.name_ticks(ax.yaxis, panel.y_scale)
-            style.name_ticks(ax.xaxis, panel.x_scale, panel.ticks)
+            name_ticks(ax.yaxis, panel.y_scale)
+            name_ticks(ax.xaxis, panel.x_scale, panel.ticks)
 
 
 # --- files ----------------------------------------------------------------------------------------------
@@ -293,7 +303,7 @@ def as_bytes(made: Figure, form: str) -> bytes:
         )
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     buffer: Any = io.StringIO() if form == "pgf" else io.BytesIO()
-    with mpl.rc_context(style.settings("sans")):
+    with mpl.rc_context(rc_settings("sans")):
         made.savefig(buffer, format=form, **({"metadata": undated[form]} if form in undated else {}))
     content: str | bytes = buffer.getvalue()
     return content.encode() if isinstance(content, str) else content
