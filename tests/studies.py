@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 import bothworlds
 from bothworlds import environments, policies
 from bothworlds.experiments import modules, plan
@@ -77,7 +79,7 @@ def rows(path):
     """All rows of a complete store, as Python values whose bits can be compared (NaN included)."""
     store = Store(path)
     assert store.complete
-    tables = [chunk.read_rows(file) for file in store.chunks.values()]
+    tables = [pq.read_table(file) for file in store.chunks.values()]
     columns = {name: [] for name in chunk.SCHEMA.names}
     for table in tables:
         for name in columns:

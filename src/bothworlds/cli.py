@@ -88,7 +88,7 @@ def new(
 
     try:
         with file.open("x", encoding="utf-8") as stream:  # never over a file that is there
-            stream.write(starter_text(file.name, file.stem))
+            stream.write(starter_text(name=file.name, folder=file.stem))
     except FileExistsError:
         raise InvalidArgumentError(
             "FILE", file, "a file that does not exist yet", got=str(file), fix="choose another name"
@@ -185,9 +185,9 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of another one.")],
 ) -> None:
     """Compare two studies: the same policies in the same worlds, before and after a change."""
-    from bothworlds.report.comparison import comparison_table
+    from bothworlds.report.formats import as_rich
     from bothworlds.report.study import Study
-    from bothworlds.report.text.formats import as_rich
+    from bothworlds.report.tables import comparison_table
 
     out.print(as_rich(comparison_table(Study.load(first), Study.load(second))))
 
@@ -215,13 +215,13 @@ def _show(folder: Path, report: bool, figures: bool, account: bool, siunitx: boo
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool, siunitx: bool) -> None:
-    from bothworlds.report.evidence import evidence_section
+    from bothworlds.report.numbers.bounds import upper_bounds
     from bothworlds.report.page import write_report
-    from bothworlds.report.theory import bounds, regret_section
+    from bothworlds.report.page.sections import evidence_section, regret_section
 
     with err.status("Writing tables and report …"):
         study.write_tables(folder / "tables", siunitx=siunitx)
-        proved = bounds(study)
+        proved = upper_bounds(study)
         sections = (evidence_section(study), regret_section(study) if account else None)
         extra = [section for section in sections if section]
         page = write_report(study, folder / "report.html", bounds=proved, sections=extra)
@@ -242,8 +242,8 @@ def figures_command(
         typer.Option(
             "--panel",
             "-p",
-            help="KIND or KIND:WORLD, such as regret:1 or 'survival:iid'; repeated, panels of one figure. "
-            "Without it: every chart of the study, a file each.",
+            help="KIND or KIND:ENVIRONMENT, such as regret:1 or 'survival:iid'; repeated, panels of one "
+            "figure. Without it: every chart of the study, a file each.",
         ),
     ] = None,
     target: Annotated[

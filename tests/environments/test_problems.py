@@ -52,7 +52,18 @@ def test_an_adversary_around_the_world_sees_the_losses_of_all_arms():
 
 def played(policy, environment, horizon):
     """The measurements of a run, as Python, and what the loop was given."""
-    job = Job(policy, environment, horizon, horizon, 3, 0, np.array([horizon]), False, False, horizon)
+    job = Job(
+        policy=policy,
+        environment=environment,
+        horizon=horizon,
+        known_horizon=horizon,
+        seed=3,
+        replication=0,
+        marks=np.array([horizon]),
+        trace=False,
+        probabilities=False,
+        block=horizon,
+    )
     measured = np.empty((1, 3))
     arguments = job.arguments(measured, np.empty((0, 4)), None)
     job.fill(arguments, job.randoms(), 0, horizon)

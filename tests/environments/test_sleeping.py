@@ -57,7 +57,18 @@ def test_a_simulation_is_what_a_bandit_does(policy, monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
     world, horizon = E.Sleeping(BASE, awake=0.6), 60
     measured, distributions = np.empty((1, 3)), np.empty((1, 4))
-    job = Job(policy, world, horizon, horizon, 3, 0, np.array([horizon]), False, True, horizon)
+    job = Job(
+        policy=policy,
+        environment=world,
+        horizon=horizon,
+        known_horizon=horizon,
+        seed=3,
+        replication=0,
+        marks=np.array([horizon]),
+        trace=False,
+        probabilities=True,
+        block=horizon,
+    )
     arguments = job.arguments(measured, distributions, None)
     job.fill(arguments, job.randoms(), 0, horizon)
     assert play_awake.py_func(*arguments.values())[0] == 0

@@ -7,16 +7,18 @@ import statistics
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from bothworlds.errors import SpecError, StoreError
 from bothworlds.experiments.spec import parse
 from bothworlds.experiments.store import chunk
 from bothworlds.inference.checkpoints import CheckpointEvidence
-from bothworlds.report.evidence import evidence_section
 from bothworlds.report.page import page
+from bothworlds.report.page.sections import evidence_section
 from bothworlds.report.study import Study
 from studies import chunk_names, manifest, rows, run_here, small_chunks, text
+from toml import study as study_text
 
 ASKED = text(horizon=1500, before="evidence = true\ncheckpoints = 20\n", n_arms="2\nlevel = 0.5")
 pytestmark = pytest.mark.compiled
@@ -38,7 +40,7 @@ def test_the_cut_does_not_matter(folder, tmp_path, monkeypatch):
 
 def test_columns_are_those_of_a_look(folder):
     for path in (folder / "chunks").glob("*.parquet"):
-        assert chunk.read_rows(path).column_names == [*chunk.SCHEMA.names, *CheckpointEvidence._fields]
+        assert pq.read_table(path).column_names == [*chunk.SCHEMA.names, *CheckpointEvidence._fields]
     assert manifest(folder)["record"] == ["regret", "probabilities", "evidence"]
 
 
@@ -48,7 +50,7 @@ def test_without_evidence_nothing_is_different(tmp_path):
     assert plain.record == ("regret", "probabilities")
     run_here(plain, tmp_path / "plain")
     for path in (tmp_path / "plain" / "chunks").glob("*.parquet"):
-        assert chunk.read_rows(path).schema.remove_metadata() == chunk.SCHEMA
+        assert pq.read_table(path).schema.remove_metadata() == chunk.SCHEMA
     study = Study.load(tmp_path / "plain")
     assert evidence_section(study) is None
     assert not any(path.stem == "evidence" for path in study.write_tables())
@@ -61,7 +63,7 @@ def test_the_table_counted_by_hand(folder):
     study = Study.load(folder)
     frame = study.evidence
     assert list(frame["world"]) == ["stationary", "any", "stationary"]  # UCB1 draws from no probabilities
-    stored = pd.concat(chunk.read_rows(path).to_pandas() for path in (folder / "chunks").glob("*.parquet"))
+    stored = pd.concat(pq.read_table(path).to_pandas() for path in (folder / "chunks").glob("*.parquet"))
     for row in frame.to_dict("records"):
         prefix = "" if row["world"] == "stationary" else "any_"
         found = []
@@ -100,6 +102,17 @@ def test_tables_and_report_show_it(folder):
     assert "lets you know soonest" in section.text
     assert [chart.to_dict()["mark"]["type"] for _, chart in section.charts] == ["line", "point"]
     assert "What could be known?" in page(study, sections=[section])
+
+
+def test_worlds_without_evidence_are_refused_before_anything_runs():
+    base = {"kind": "bernoulli", "n_arms": 4, "gap": 0.2}
+    sets = {"kind": "semi-bandit", "base": base, "choose": 2}
+    with pytest.raises(SpecError, match=r"environment\[0\].*evidence must be False for choose=2") as caught:
+        parse(study_text(policy={"kind": "uniform"}, environment=sets, evidence=True))
+    assert len(caught.value.mistakes) == 1
+    sleeping = {"kind": "sleeping", "base": base, "awake": 0.5}
+    with pytest.raises(SpecError, match="evidence must be False where arms sleep"):
+        parse(study_text(environment=sleeping, evidence=True))
 
 
 def test_policies_that_look_elsewhere_are_refused():

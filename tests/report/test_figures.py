@@ -11,11 +11,11 @@ from scipy import optimize
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report.charts.rows import short_labels
-from bothworlds.report.figures.choice import Look
+from bothworlds.report.figures.choice import LineStyle
 from bothworlds.report.figures.contents import Line, Lines, log_ticks
+from bothworlds.report.figures.draw import inches, spread_apart
 from bothworlds.report.figures.figure import as_bytes, contents, draw_figures, figure, write_figures
-from bothworlds.report.figures.style import inches, spread
+from bothworlds.report.numbers.rows import short_labels
 from bothworlds.report.page import page
 from bothworlds.report.page.data import page_data
 from bothworlds.report.study import Study
@@ -69,7 +69,7 @@ def test_regret_in_its_own_unit_and_divided_by_each_law(study):
         ("per-log", np.log),
         ("per-root", lambda t: np.sqrt(4 * t)),
     ):
-        (panel,) = contents(study, "regret", world=world, y=y, policies=[policy])
+        (panel,) = contents(study, "regret", environment=world, y=y, policies=[policy])
         (line,) = panel.lines
         assert line.x[-1] == 10_000
         assert line.x[0] == (2 if y == "per-log" else 1)  # log 1 is nothing to divide by
@@ -80,18 +80,18 @@ def test_regret_in_its_own_unit_and_divided_by_each_law(study):
     assert panel.y_label == "regret / √(Kt)"
 
 
-def test_worlds_are_found_by_number_title_and_label(study):
+def test_environments_are_found_by_number_title_and_label(study):
     titles = [panel.title for panel in contents(study, "regret")]
     assert titles[:2] == ["Bernoulli gap=0.1, T = 10,000", "Bernoulli gap=0.2, T = 10,000"]
     for world in (2, "2", titles[0], "Bernoulli gap=0.1"):
-        assert contents(study, "regret", world=world)[0].title == titles[0]
-    for wrong, message in (("Bernouli", "a world of the study"), (99, r"in 1\.\.")):
+        assert contents(study, "regret", environment=world)[0].title == titles[0]
+    for wrong, message in (("Bernouli", "an environment of the study"), (99, r"in 1\.\.")):
         with pytest.raises(InvalidArgumentError, match=message):
-            contents(study, "regret", world=wrong)
+            contents(study, "regret", environment=wrong)
 
 
 def test_survival_is_the_share_of_replications_above(study):
-    (panel,) = contents(study, "survival", world="Switching", policies=["UCB1"])
+    (panel,) = contents(study, "survival", environment="Switching", policies=["UCB1"])
     (line,) = panel.lines
     values = study.final.query("policy == 'UCB1' and environment == 'Switching' and horizon == 10000")[
         "regret"
@@ -103,18 +103,18 @@ def test_survival_is_the_share_of_replications_above(study):
 
 
 def test_sweeps_have_the_swept_values_as_ticks(swept):
-    (panel,) = contents(swept, "sweep", world=1)
+    (panel,) = contents(swept, "sweep", environment=1)
     assert panel.ticks == (0.2, 0.5, 0.8)
     assert panel.x_label == "β"
     assert [line.label for line in panel.lines] == ["FTRL C=1.0", "FTRL C=10.0"]
-    (gap,) = contents(swept, "sweep", world=1, setting="gap", policies=["FTRL β=0.2 C=1.0"])
+    (gap,) = contents(swept, "sweep", environment=1, setting="gap", policies=["FTRL β=0.2 C=1.0"])
     assert (gap.ticks, len(gap.lines)) == ((0.1, 0.2), 1)
     with pytest.raises(InvalidArgumentError, match=r"swept in this study: policy\.beta, policy\.log_barrier"):
-        contents(swept, "sweep", world=1, setting="alpha")
+        contents(swept, "sweep", environment=1, setting="alpha")
 
 
 def test_a_heat_map_shows_the_mean_of_each_pair_of_settings(swept):
-    (grid,) = contents(swept, "heat", world=2)
+    (grid,) = contents(swept, "heat", environment=2)
     assert (grid.columns, grid.rows) == (("0.2", "0.5", "0.8"), ("10", "1"))
     assert (grid.x_label, grid.y_label) == ("β", "C")
     means = swept.summary.set_index(["policy", "environment"])["mean"]
@@ -123,35 +123,35 @@ def test_a_heat_map_shows_the_mean_of_each_pair_of_settings(swept):
     ]
     assert grid.values == pytest.approx(np.array(expected))
     assert (grid.shades.min(), grid.shades.max()) == (0.0, 1.0)
-    (other,) = contents(swept, "heat", world=2, settings=["gap", "beta"])
+    (other,) = contents(swept, "heat", environment=2, settings=["gap", "beta"])
     cheaper = [
         [min(means[f"FTRL β={b} C={c}", w.label] for c in (1.0, 10.0)) for w in WORLDS[:2]]
         for b in (0.8, 0.5, 0.2)
     ]
     assert other.values == pytest.approx(np.array(cheaper))
     with pytest.raises(InvalidArgumentError, match="two swept numbers"):
-        contents(swept, "heat", world=1, settings=["beta"])
+        contents(swept, "heat", environment=1, settings=["beta"])
 
 
 def test_policies_are_renamed_by_a_template_and_colored_by_a_setting(swept):
     ones = [policy for policy in swept.policies if policy.endswith("C=1.0")]
-    (panel,) = contents(swept, "regret", world=1, policies=ones, label="β={beta}")
+    (panel,) = contents(swept, "regret", environment=1, policies=ones, label="β={beta}")
     assert [line.label for line in panel.lines] == ["β=0.2", "β=0.5", "β=0.8"]
-    assert [line.look.shade for line in panel.lines] == pytest.approx([0.0, 0.5, 1.0])  # β tells all apart
-    (plain,) = contents(swept, "regret", world=1, policies=ones, color="policy")
-    assert {line.look.shade for line in plain.lines} == {None}
-    (both,) = contents(swept, "regret", world=1, color="log_barrier")
-    assert {line.look.shade for line in both.lines} == {0.0, 1.0}
+    assert [line.style.shade for line in panel.lines] == pytest.approx([0.0, 0.5, 1.0])  # β tells all apart
+    (plain,) = contents(swept, "regret", environment=1, policies=ones, color="policy")
+    assert {line.style.shade for line in plain.lines} == {None}
+    (both,) = contents(swept, "regret", environment=1, color="log_barrier")
+    assert {line.style.shade for line in both.lines} == {0.0, 1.0}
     with pytest.raises(InvalidArgumentError, match="tells all policies apart"):
-        contents(swept, "regret", world=1, label="β={beta}")
+        contents(swept, "regret", environment=1, label="β={beta}")
     with pytest.raises(InvalidArgumentError, match=r"settings of .* are beta, log_barrier"):
-        contents(swept, "regret", world=1, label="{alpha}")
+        contents(swept, "regret", environment=1, label="{alpha}")
     with pytest.raises(InvalidArgumentError, match="a policy of the study"):
         contents(swept, "regret", policies=["FTRL"])
 
 
 def test_pairs_final_scores_and_timing_show_the_frames(study):
-    world = {"world": "Bernoulli gap=0.2"}
+    world = {"environment": "Bernoulli gap=0.2"}
     (pairs,) = contents(study, "pairs", reference="Decoupled", **world)
     here = study.pairs.query("environment == 'Bernoulli gap=0.2' and horizon == 10000")
     truth = here.query("policy_a == 'UCB1' and policy_b == 'Decoupled'").iloc[0]
@@ -189,7 +189,7 @@ def test_no_two_labels_are_cut_to_the_same():
 @pytest.mark.parametrize("seed", range(4))
 def test_names_are_as_close_to_their_lines_as_can_be(seed):
     wanted = np.random.default_rng(seed).normal(scale=3.0, size=7)
-    found = spread(wanted, 1.0)
+    found = spread_apart(wanted, 1.0)
     order = np.argsort(wanted)
     assert (np.diff(found[order]) >= 1.0 - 1e-9).all()
     gaps = {"type": "ineq", "fun": lambda z: np.diff(z[order]) - 1.0}
@@ -198,7 +198,7 @@ def test_names_are_as_close_to_their_lines_as_can_be(seed):
 
 
 def test_names_do_not_overlap_on_paper(study):
-    made = study.plot("regret", world="Switching", width=3.25)
+    made = study.plot("regret", environment="Switching", width=3.25)
     (ax,) = made.axes
     made.draw_without_rendering()
     boxes = sorted((t.get_window_extent() for t in ax.texts), key=lambda box: box.y0)
@@ -229,7 +229,7 @@ def test_lengths():
 
 
 def test_the_figure_has_the_size_that_was_asked_for(small):
-    made = small.plot("regret", world=1, width="246pt", font="serif")
+    made = small.plot("regret", environment=1, width="246pt", font="serif")
     assert made.get_figwidth() == pytest.approx(246 / 72.27)
     png = as_bytes(made, "png")
     assert int.from_bytes(png[16:20], "big") == int(246 / 72.27 * 400)  # 400 dots per inch
@@ -242,7 +242,7 @@ def test_axes_of_the_callers_own(small):
 
     own = Figure()
     ax = own.subplots()
-    assert small.plot("regret", world=1, ax=ax) is own
+    assert small.plot("regret", environment=1, ax=ax) is own
     assert len(ax.get_lines()) == 2
 
 
@@ -261,7 +261,7 @@ def test_every_chart_in_every_format(small, tmp_path):
 
 def test_the_same_figure_has_the_same_bytes(small):
     for form in ("pdf", "svg"):
-        one, two = (as_bytes(small.plot("regret", world=1), form) for _ in range(2))
+        one, two = (as_bytes(small.plot("regret", environment=1), form) for _ in range(2))
         assert one == two
 
 
@@ -311,13 +311,13 @@ def test_mistakes_leave_no_file(small, tmp_path):
 def test_pgf_asks_for_latex(small, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(InvalidArgumentError, match="there is no pdflatex"):
-        as_bytes(small.plot("regret", world=1), "pgf")
+        as_bytes(small.plot("regret", environment=1), "pgf")
 
 
 @pytest.mark.parametrize(("late", "scale"), [(50.0, "log"), (-50.0, "symlog")])
 def test_regret_is_on_a_log_scale_where_it_has_a_logarithm(late, scale):
     x, y = np.array([1.0, 10.0, 1000.0, 100_000.0]), np.array([-0.2, 3.0, late, 2000.0])
-    line = Line("a", Look(), x, y, y - 1.0, y + 1.0)
+    line = Line("a", LineStyle(), x, y, y - 1.0, y + 1.0)
     (ax,) = figure([Lines("", "round", "regret", (line,), y_scale="log")], names="none").axes
     assert ax.get_yscale() == scale
     assert ax.get_xlim()[0] == (10.0 if scale == "log" else 1.0)  # regret of less than one is no curve
@@ -342,7 +342,7 @@ def test_a_world_without_results_has_no_heat_map_and_the_others_keep_theirs(swep
     write_store(folder, fake, horizons=(500,), replications=4, per_chunk=1, missing={6, 7, 8, 9})
     part = Study.load(folder)
     with pytest.raises(InvalidArgumentError, match=r"“Bernoulli gap=0\.2”: no policy has finished in it"):
-        contents(part, "heat", world=2)
+        contents(part, "heat", environment=2)
     assert [heat["title"] for heat in page_data(part)["heats"]] == ["Bernoulli gap=0.1"]
     assert len(page_data(swept)["heats"]) == 2
     assert "Final regret" in page(part)

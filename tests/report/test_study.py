@@ -51,14 +51,14 @@ def test_cells_follow_the_file_and_name_what_was_swept(study):
     assert cells["policy"].unique().tolist() == [policy.label for policy in POLICIES]
     assert cells["policy.beta"].tolist()[:3] == [0.3, 0.5, pytest.approx(np.nan, nan_ok=True)]
     assert cells.loc[cells["environment"] == "Switching", "environment.gap"].isna().all()
-    assert cells.groupby("environment")["world"].first().to_dict() == {
-        "Bernoulli gap=0.1": "fixed gaps",
-        "Bernoulli gap=0.2": "fixed gaps",
-        "Corrupted": "fixed gaps",
-        "Switching": "no fixed gaps",
+    assert cells.groupby("environment")["gaps"].first().to_dict() == {
+        "Bernoulli gap=0.1": "fixed",
+        "Bernoulli gap=0.2": "fixed",
+        "Corrupted": "fixed",
+        "Switching": "not fixed",
     }
     assert cells.groupby("environment")["optimal"].first()["Corrupted"] == 2
-    assert cells.loc[cells["world"] == "no fixed gaps", "optimal"].isna().all()
+    assert cells.loc[cells["gaps"] == "not fixed", "optimal"].isna().all()
     for table in (study.summary, study.growth, study.scores, study.timing):
         assert {"policy.beta", "environment.gap"} <= set(table.columns)
 
@@ -261,9 +261,9 @@ def test_who_has_played_alone_is_not_ranked(tmp_path):
     for form in ("text", "latex", "markdown", "csv"):
         assert "1.00" not in part.table("ranking", format=form)
     assert "No policy is called best" in page(part)
-    assert part.plot("probabilities", world=1).axes
+    assert part.plot("probabilities", environment=1).axes
     with pytest.raises(InvalidArgumentError, match=r"“Switching”: no result of .* yet"):
-        part.plot("probabilities", world="Switching")
+        part.plot("probabilities", environment="Switching")
     drawn = [name for name, _ in every_panel(part)]
     assert [name for name in drawn if name.startswith("prob")] == ["probabilities-01-bernoulli-gap-0-1"]
 

@@ -91,7 +91,18 @@ def test_replications_are_grouped_for_lanes_and_threads(replications, threads, s
     world = bw.environments.Bernoulli(n_arms=4, gap=0.2)
     marks = np.array([10])
     jobs = [
-        Job(bw.TsallisINF(), world, 10, 10, 0, number, marks, False, False, 10)
+        Job(
+            policy=bw.TsallisINF(),
+            environment=world,
+            horizon=10,
+            known_horizon=10,
+            seed=0,
+            replication=number,
+            marks=marks,
+            trace=False,
+            probabilities=False,
+            block=10,
+        )
         for number in range(replications)
     ]
     groups = [list(one.singles) if isinstance(one, BatchJob) else [one] for one in group(jobs, threads)]

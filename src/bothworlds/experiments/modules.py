@@ -113,7 +113,7 @@ def _import(module: Module) -> ModuleType:
 
 
 def _file(module: Module) -> Path:
-    """The copy of the source in the cache folder, as_written whole or not at all."""
+    """The copy of the source in the cache folder, written whole or not at all."""
     path = cache_directory() / "modules" / f"{module.import_name}.py"
     if not path.is_file() or path.read_text(encoding="utf-8") != module.source:
         path.parent.mkdir(exist_ok=True)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from bothworlds.experiments.experiment import Entry, Experiment
     from bothworlds.experiments.store.chunk import ChunkInfo
 
-CHUNK_SECONDS = 1.0  # nominal: long against the 10 ms that a chunk costs, short against a coffee
+CHUNK_SECONDS = 1.0  # nominal: long against the 10 ms that a chunk costs; a run that is stopped loses so much
 MOST_CHUNKS = 20_000  # of a study: the larger it is, the longer its chunks
 REPLICATION_SECONDS = 3e-4  # streams of random numbers, arrays: before the first round
-LOOK_SECONDS = 3e-4, 1e-4  # at the evidence, and per arm
-NOTE_SECONDS = 4e-7  # per round, so that there is evidence
+LOOK_SECONDS = 3e-4, 1e-4  # a look at the evidence, and what each arm adds
+NOTE_SECONDS = 4e-7  # a round, to keep what evidence needs
 
 # Nanoseconds per round, and per round and arm, as `benchmarks/every_policy.py` prints them, roughly.
 # They only decide how much goes into a chunk; a kind that is not here is taken for an average one.
@@ -114,7 +114,7 @@ def nominal_costs(experiment: Experiment, worlds: Sequence[Environment]) -> list
 
 
 def _evidence_seconds(experiment: Experiment, n_arms: int, horizon: int) -> float:
-    """What it takes to look at the evidence of a replication."""
+    """Nominal seconds of one replication that go to evidence."""
     if EVIDENCE not in experiment.record:
         return 0.0
     look, per_arm = LOOK_SECONDS
@@ -145,7 +145,7 @@ Batch(cell=2, first=0, stop=4)]]
 
 
 class Forecast:
-    """Foretells the time left from the chunks that are done.
+    """Estimates the time left from the chunks that are done.
 
     Nominal costs are right up to a factor that depends on the policy (and the machine), which the seconds of
     its finished batches tell; how many seconds of work are done in a second is measured too.
@@ -160,18 +160,18 @@ class Forecast:
         self._since: tuple[float, float] | None = None  # seconds worked and elapsed, at the first chunk
 
     def nominal(self, batch: Batch) -> float:
-        """What a batch should take."""
+        """Nominal seconds of a batch."""
         return self._costs[batch.cell] * (batch.stop - batch.first)
 
     def learn(self, chunk: ChunkInfo, *, now: bool) -> None:
-        """From a chunk that is done: ``now``, or in an earlier run."""
+        """Take in the seconds of a chunk that is done: ``now``, or in an earlier run."""
         for batch, seconds in chunk.batches:
             self._nominal[self._policies[batch.cell]] += self.nominal(batch)
             self._actual[self._policies[batch.cell]] += seconds
             self.worked += seconds if now else 0.0
 
     def seconds(self, batches: Iterable[Batch]) -> float:
-        """How much work batches are."""
+        """Seconds of work in batches: nominal ones, corrected by what their policies took so far."""
         overall = _ratio(sum(self._actual.values()), sum(self._nominal.values()), 1.0)
         total = 0.0
         for batch in batches:

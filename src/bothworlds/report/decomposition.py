@@ -19,11 +19,19 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._progress import Progress
 from bothworlds._words import counted, did_you_mean, html_table
 from bothworlds.errors import BothworldsError, InvalidArgumentError
-from bothworlds.report.charts.rows import Panel
+from bothworlds.report.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_text
+from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.numbers.rows import Panel
 from bothworlds.report.numbers.statistics import mean_band
-from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_text
-from bothworlds.report.text.tables import MISSING, TextTable, format_number, plus_minus
-from bothworlds.theory import Account, TermTable, account_run, accountable, term_table
+from bothworlds.report.tables import MISSING, TextTable, format_number, plus_minus
+from bothworlds.theory import (
+    Account,
+    TermTable,
+    account_run,
+    accountable,
+    term_table,
+    where_did_the_regret_go,
+)
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -140,7 +148,10 @@ def decompose(
     player = policies.from_dict(manifest["policies"][cell["policy"]]["settings"])
     if not cell["optimal"]:
         raise InvalidArgumentError(
-            "world", panel.title, "one whose optimal arms are known", fix="those with fixed gaps have some"
+            "environment",
+            panel.title,
+            "one whose optimal arms are known",
+            fix="those with fixed gaps have some",
         )
     world = environments.from_dict(manifest["environments"][cell["environment"]]["settings"])
     most = manifest["replications"]
@@ -207,3 +218,38 @@ def _lines(player: Any, cell: dict[str, Any]) -> TermTable | None:
         )
     except BothworldsError:
         return None
+
+
+# --- replication 0 of every cell ---------------------------------------------------------------------------
+
+LARGEST_RUN = 4_000_000  # rounds times arms of a run that is taken apart: 100 MB
+
+
+def parts_of_runs(study: Study) -> pd.DataFrame:
+    """Replication 0 of every cell that can be taken apart: cell, policy, environment, round, part, regret.
+
+    It is played again, with the seed of the study, so it is the same run to the bit.
+    """
+    manifest = study.manifest
+    frames = []
+    for number in at_largest_horizon(study.cells)["cell"]:
+        cell = manifest["cells"][number]
+        player, world = manifest["policies"][cell["policy"]], manifest["environments"][cell["environment"]]
+        optimal = cell["optimal"]
+        if cell["horizon"] * cell["n_arms"] > LARGEST_RUN or not optimal:
+            continue
+        try:
+            taken = account_run(
+                policies.from_dict(player["settings"]),
+                environments.from_dict(world["settings"]),
+                horizon=cell["horizon"],
+                seed=manifest["seed"],
+                tell_horizon=manifest["tell_horizon"],
+                optimal=optimal,
+            )
+        except BothworldsError:
+            continue  # another kind of policy, or feedback that comes late
+        rows = where_did_the_regret_go(taken)
+        labels = {"cell": cell["cell"], "policy": player["label"], "environment": world["label"]}
+        frames.append(pd.DataFrame([labels | row for row in rows]))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()

@@ -17,8 +17,7 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
-from bothworlds.report.comparison import compare
-from bothworlds.report.figures.choice import choose_worlds
+from bothworlds.report.figures.choice import choose_panels
 from bothworlds.report.folder import (
     Results,
     Runs,
@@ -28,9 +27,9 @@ from bothworlds.report.folder import (
     resume_command,
     write_files,
 )
+from bothworlds.report.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.report.numbers import frames, scores
-from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
-from bothworlds.report.text.tables import TITLES, text_table
+from bothworlds.report.tables import TITLES, text_table
 from bothworlds.simulation import Run, simulate
 
 if TYPE_CHECKING:
@@ -136,8 +135,8 @@ class Study:
     def cells(self) -> pd.DataFrame:
         """Every (policy, environment, horizon) of the plan: what it is, and its stored ``replications``.
 
-        ``world`` is "fixed gaps" or "no fixed gaps", which decides how it is scored; ``optimal`` is the
-        number of optimal arms, where there are gaps.
+        ``gaps`` of the environment are "fixed" or "not fixed", which decides how it is scored; ``optimal`` is
+        the number of optimal arms, where they are fixed.
         """
         return self._frame("cells", lambda: frames.cells(self._results))
 
@@ -273,7 +272,7 @@ class Study:
         """
         if not isinstance(other, Study):
             raise InvalidArgumentError("other", other, "a Study", fix="Study.load(folder) gives one")
-        return compare(self, other)
+        return frames.compare(self, other)
 
     def runs(self, cell: int) -> Runs:
         """All replications of a cell: rounds, and regret as replications × checkpoints."""
@@ -320,11 +319,11 @@ class Study:
         self,
         policy: str,
         *,
-        world: str | int | None = None,
+        environment: str | int | None = None,
         replications: int | None = None,
         progress: bool = True,
     ) -> Decomposition:
-        """The paper's decomposition of a policy's regret in a world: every term, over replications.
+        """The paper's decomposition of a policy's regret in an environment: every term, over replications.
 
         Replications are played again, to the bit, and taken apart as the proof does; the terms are summed up
         to each round, with the mean and its 95% band, beside the lines of the appendix's table where a
@@ -334,7 +333,7 @@ class Study:
         ----------
         policy:
             The label of one that plays an FTRL minimizer.
-        world:
+        environment:
             As of :meth:`plot`; by default the first whose optimal arms are known.
         replications:
             How many, from the first on; all, without it.
@@ -343,7 +342,7 @@ class Study:
         """
         from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
 
-        panel = choose_worlds(self, world, optimal=True)[0]
+        panel = choose_panels(self, environment, optimal=True)[0]
         return decompose(self, panel, policy=policy, replications=replications, progress=progress)
 
     def probabilities(self, cell: int) -> pd.DataFrame:
@@ -395,7 +394,7 @@ class Study:
         self,
         kind: str = "regret",
         *,
-        world: str | int | None = None,
+        environment: str | int | None = None,
         policies: Sequence[str] | None = None,
         label: str | None = None,
         color: str | None = None,
@@ -420,10 +419,11 @@ class Study:
             ``"survival"``, P(final regret > x) (``x``, ``y``), ``"pairs"`` against a ``reference``,
             ``"sweep"`` over a ``setting`` (``x``, ``y``), ``"heat"`` over two ``settings``,
             ``"probabilities"`` of a ``policy``'s arms (``x``), ``"decomposition"`` of a ``policy``'s regret
-            in the worlds whose optimal arms are known, by default of the best that plays an FTRL minimizer
-            (``x``, ``y``, ``bounds``, ``replications``), ``"scores"``, ``"timing"`` (``x``).
-        world:
-            Its title, the label of its environment, or its number from 1; without it, a panel for each.
+            where the optimal arms are known, by default of the best that plays an FTRL minimizer (``x``,
+            ``y``, ``bounds``, ``replications``), ``"scores"``, ``"timing"`` (``x``).
+        environment:
+            Its label (then at the largest horizon), or the title or number, from 1, of a panel; without it,
+            a panel for each.
         policies:
             Labels of those to show; all, without it.
         label:
@@ -439,7 +439,7 @@ class Study:
             Panels beside each other; where lines are named ("ends", "legend", "none"); whether panels say
             what they show, by default where there are several; whether they share their limits.
         ax:
-            Axes of a figure of your own to draw into, for one world.
+            Axes of a figure of your own to draw into, for one environment.
         options:
             Those of the kind.
 
@@ -451,11 +451,13 @@ class Study:
         from bothworlds.report.figures import figure as figures  # noqa: PLC0415 - matplotlib takes half a second
 
         shown = figures.contents(
-            self, kind, world=world, policies=policies, label=label, color=color, **options
+            self, kind, environment=environment, policies=policies, label=label, color=color, **options
         )
         if ax is not None:
             if len(shown) > 1:
-                raise InvalidArgumentError("world", world, "given with ax, which has room for one", got="all")
+                raise InvalidArgumentError(
+                    "environment", environment, "given with ax, which has room for one", got="all"
+                )
             return figures.draw_into(ax, shown[0], names, font)
         several = len(shown) > 1
         return figures.figure(

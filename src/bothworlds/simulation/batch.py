@@ -71,7 +71,7 @@ N_MET = 4
 
 
 class BatchState(NamedTuple):
-    """What replications know, a row for every four, interleaved, and room to work in."""
+    """The states of replications, a row for every four, interleaved, and room to work in."""
 
     losses: FloatArray
     p: FloatArray
@@ -85,7 +85,7 @@ class BatchState(NamedTuple):
     single: FTRLState
     """Room for one replication."""
     unwatched: FloatArray
-    """The distribution that worlds get which do not look: NaN."""
+    """The distribution that worlds get which do not watch: NaN."""
 
 
 def fit(params: Any, env: Any) -> bool:
@@ -300,7 +300,7 @@ def keep_batch(
     measured: FloatArray,
     distributions: FloatArray,
 ) -> None:
-    """What a checkpoint wants to know."""
+    """Keep regret, losses and distributions at a checkpoint."""
     for j in range(measured.shape[0]):
         best, clean_best = benchmark(env, item_of(worlds, j), t)
         f, w = j // LANES, j % LANES

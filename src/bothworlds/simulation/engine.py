@@ -1,4 +1,7 @@
-"""The only loop: a policy in a world, block by block."""
+"""The loop of plain bandits: a policy in a world, block by block.
+
+``several`` and ``sleeping`` have those of other problems, ``batch`` one for many replications at once.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,10 @@ REGRET, CLEAN_REGRET, LOSS = range(3)
 N_MEASURED = 3
 
 
-class Record(NamedTuple):
+class RoundRecord(NamedTuple):
     """What is written down in every round; arrays without rows where nothing is.
 
-    The first three are the policy's inner life, before every round and after the last: for traces.
+    The first three are the policy's, before every round and after the last: for traces.
     """
 
     p: FloatArray
@@ -52,23 +55,23 @@ class Record(NamedTuple):
     """The rounds after which losses are known."""
 
 
-def no_record(n_arms: int) -> Record:
+def no_record(n_arms: int) -> RoundRecord:
     """A record that keeps nothing."""
     return new_record(0, n_arms)
 
 
-def new_record(rounds: int, n_arms: int, *, inner: bool = True) -> Record:
-    """Room for so many rounds; ``inner``: and for the policy's inner life."""
-    shape = (rounds + 1 if rounds and inner else 0, n_arms)
-    inner_life = np.empty(shape), np.empty(shape), np.empty(shape)
+def new_record(rounds: int, n_arms: int, *, traced: bool = True) -> RoundRecord:
+    """Room for so many rounds; ``traced``: and for the policy's distributions, rates and estimates."""
+    shape = (rounds + 1 if rounds and traced else 0, n_arms)
+    traces = np.empty(shape), np.empty(shape), np.empty(shape)
     arms, observed, due = np.empty((3, rounds), dtype=np.int64)
-    return Record(*inner_life, arms, observed, np.empty(rounds), np.empty(rounds), due)
+    return RoundRecord(*traces, arms, observed, np.empty(rounds), np.empty(rounds), due)
 
 
-def part_of(record: Record, first: int, stop: int) -> Record:
+def part_of(record: RoundRecord, first: int, stop: int) -> RoundRecord:
     """The rounds of a record after ``first``, up to ``stop``, as a view."""
-    inner_life = [table[first : stop + 1] for table in record[:3]]
-    return Record._make([*inner_life, *(column[first:stop] for column in record[3:])])
+    traces = [table[first : stop + 1] for table in record[:3]]
+    return RoundRecord._make([*traces, *(column[first:stop] for column in record[3:])])
 
 
 @kernel
@@ -80,8 +83,8 @@ def measure(tally: FloatArray, best: float, clean_best: float, out: FloatArray) 
 
 
 @kernel
-def trace(params: Any, state: Any, record: Record, row: int) -> None:
-    """Write down the policy's inner life, out of the loop: there, addresses of rows grow in every round."""
+def trace(params: Any, state: Any, record: RoundRecord, row: int) -> None:
+    """Write down p, rates and estimates, out of the loop: there, addresses of rows grow in every round."""
     distribution(params, state, record.p[row])
     inspect(params, state, record.rates[row], record.estimates[row])
 
@@ -102,7 +105,7 @@ def play_block(
     p: FloatArray,
     measured: FloatArray,
     distributions: FloatArray,
-    record: Record,
+    record: RoundRecord,
 ) -> tuple[int, int, float]:
     """Play rounds before+1, before+2, …; return (how it ended, the round, the loss that ended it).
 

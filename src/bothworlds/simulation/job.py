@@ -27,15 +27,15 @@ from bothworlds.simulation.engine import (
     N_MEASURED,
     N_TALLY,
     UNSOLVED,
-    Record,
+    RoundRecord,
     new_record,
     no_record,
     part_of,
     play_block,
 )
+from bothworlds.simulation.evidence import EvidenceRecorder
 from bothworlds.simulation.several import play_rounds
 from bothworlds.simulation.sleeping import play_awake
-from bothworlds.simulation.watch import Watch
 
 BLOCK = 8192  # rounds per call of the kernel, at most: bounds the memory of a run …
 WORK = 1_000_000  # … and rounds times arms: how long Ctrl-C takes
@@ -47,17 +47,17 @@ TRACE_LIMIT = 4e9  # bytes
 POLICY_STREAM, WORLD_STREAM, PYTHON_STREAM, DELAY_STREAM = range(4)
 
 
-class Outcome(NamedTuple):
-    """What one replication of one policy leaves behind."""
+class ReplicationResult(NamedTuple):
+    """The results of one replication of one policy."""
 
     measured: FloatArray
     distributions: FloatArray
-    record: Record | None
+    record: RoundRecord | None
     looks: FloatArray | None = None
     """Evidence at the checkpoints, where it was asked for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One replication of one policy."""
 
@@ -88,13 +88,13 @@ class Job:
             return play_awake
         return play_rounds if self.environment.problem.several else play_block
 
-    def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
+    def run(self, stop: threading.Event, progress: Progress) -> list[ReplicationResult]:
         """Play all rounds; NaN at the checkpoints after the end of a log."""
         measured = np.full((self.marks.size, N_MEASURED), np.nan)
         distributions = np.full(
             (self.marks.size if self.probabilities else 0, self.environment.n_arms), np.nan
         )
-        watch = Watch(self.policy, self.environment, self.marks) if self.evidence else None
+        recorder = EvidenceRecorder(self.policy, self.environment, self.marks) if self.evidence else None
         record = self.new_record()
         randoms = self.randoms()
         arguments = self.arguments(measured, distributions, record)
@@ -121,19 +121,19 @@ class Job:
             if ended == UNSOLVED:
                 fix = what_to_do(arguments["params"], "run")
                 raise SolverError(f"{self.policy!r} found no solution in round {t}; {fix}")
-            if watch is not None:
-                watch.follow(arguments["record"], arguments["world"], t)
+            if recorder is not None:
+                recorder.follow(arguments["record"], arguments["world"], t)
             progress.advance(rounds)
-        looks = None if watch is None else watch.looks
-        return [Outcome(measured, distributions, record if self.trace else None, looks)]
+        looks = None if recorder is None else recorder.looks
+        return [ReplicationResult(measured, distributions, record if self.trace else None, looks)]
 
-    def new_record(self) -> Record:
+    def new_record(self) -> RoundRecord:
         """Room for all rounds, for those of a block, or for none."""
         n = self.environment.n_arms
         return (
             new_record(self.horizon, n)
             if self.trace
-            else new_record(self.block * self.evidence, n, inner=False)
+            else new_record(self.block * self.evidence, n, traced=False)
         )
 
     def stretches(self, arguments: dict[str, Any], randoms: list[Any]) -> Iterator[tuple[int, int]]:
@@ -152,8 +152,10 @@ class Job:
                 arguments["before"] = before + first
                 yield before + first, stop - first
 
-    def arguments(self, measured: FloatArray, distributions: FloatArray, record: Record) -> dict[str, Any]:
-        """Everything the kernel wants, with empty blocks of uniforms."""
+    def arguments(
+        self, measured: FloatArray, distributions: FloatArray, record: RoundRecord
+    ) -> dict[str, Any]:
+        """All arguments of the kernel, with empty blocks of uniforms."""
         n = self.environment.n_arms
         problem = self.environment.problem
         params = self.policy.resolve(n, self.known_horizon, problem)
@@ -176,7 +178,7 @@ class Job:
             "before": 0,
             "marks": self.marks,
             "tally": np.zeros(N_TALLY),
-            "p": np.full(n, np.nan),  # unless the world reads it
+            "p": np.full(n, np.nan),  # unless the environment reads it
             **({"room": np.empty(n)} if problem.several or self.environment.sleeps else {}),
             "measured": measured,
             "distributions": distributions,
@@ -211,7 +213,7 @@ class Job:
 
 @dataclass(frozen=True)
 class BatchJob:
-    """Up to ``MOST`` replications of one policy at once on a core: the same bits, sooner."""
+    """Up to ``MOST`` replications of one policy at once on a core, with the bits that each has alone."""
 
     singles: Sequence[Job]
 
@@ -220,8 +222,8 @@ class BatchJob:
         """What ``run`` needs compiled: the entry, and arguments of the right types."""
         return play_batch, tuple(self.arguments(0).values())
 
-    def run(self, stop: threading.Event, progress: Progress) -> list[Outcome]:
-        """Play all rounds. If something is wrong with one of them, they say so on their own."""
+    def run(self, stop: threading.Event, progress: Progress) -> list[ReplicationResult]:
+        """Play all rounds. Where one of them fails, all are played again one by one, to raise its error."""
         job, count = self.singles[0], len(self.singles)
         arguments = self.arguments(job.marks.size)
         streams = (POLICY_STREAM, WORLD_STREAM)
@@ -248,7 +250,7 @@ class BatchJob:
             progress.advance(count * rounds)
             done += count * rounds
         pairs = zip(arguments["measured"], arguments["distributions"], strict=True)
-        return [Outcome(*pair, None) for pair in pairs]
+        return [ReplicationResult(*pair, None) for pair in pairs]
 
     @property
     def lanes(self) -> int:
@@ -256,7 +258,7 @@ class BatchJob:
         return -(-len(self.singles) // LANES) * LANES
 
     def arguments(self, n_marks: int) -> dict[str, Any]:
-        """Everything the kernel wants, with empty blocks of uniforms."""
+        """All arguments of the kernel, with empty blocks of uniforms."""
         job, count = self.singles[0], len(self.singles)
         n = job.environment.n_arms
         params = job.policy.resolve(n, job.known_horizon)
@@ -300,17 +302,17 @@ def make_jobs(
     jobs = group(
         [
             Job(
-                policy,
-                environment,
-                horizon,
-                known_horizon,
-                seed,
-                number,
-                marks,
-                trace,
-                k < distributions,
-                rounds,
-                evidence,
+                policy=policy,
+                environment=environment,
+                horizon=horizon,
+                known_horizon=known_horizon,
+                seed=seed,
+                replication=number,
+                marks=marks,
+                trace=trace,
+                probabilities=k < distributions,
+                block=rounds,
+                evidence=evidence,
             )
             for k, number in enumerate(replications)
         ],
@@ -374,6 +376,16 @@ def check_pair(
         )
 
 
+def check_recording(environment: Environment, *, trace: bool = False, evidence: bool = False) -> None:
+    """Refuse a trace, or evidence, where rounds are not those of a plain bandit."""
+    for name, asked in (("trace", trace), ("evidence", evidence)):
+        if asked and environment.problem.several:
+            wanted = f"False for {environment.problem}: rounds have several arms"
+            raise InvalidArgumentError(name, asked, wanted)
+        if asked and environment.sleeps:
+            raise InvalidArgumentError(name, asked, "False where arms sleep")
+
+
 def check_fit(
     policies: Sequence[Policy],
     environment: Environment,
@@ -388,12 +400,7 @@ def check_fit(
     require_world(environment, horizon)
     for policy in policies:
         check_pair(policy, environment, horizon if tell_horizon else None, evidence=evidence)
-    for name, asked in (("trace", trace), ("evidence", evidence)):
-        if asked and environment.problem.several:
-            wanted = f"False for {environment.problem}: rounds have several arms"
-            raise InvalidArgumentError(name, asked, wanted)
-        if asked and environment.sleeps:
-            raise InvalidArgumentError(name, asked, "False where arms sleep")
+    check_recording(environment, trace=trace, evidence=evidence)
     size = 8.0 * horizon * (3 * environment.n_arms + 3) * replications * len(policies)
     if trace and size > TRACE_LIMIT:
         raise InvalidArgumentError(

@@ -1,4 +1,4 @@
-"""The outcome of a simulation: numbers first, then a table and a chart."""
+"""``Run``: the results of a simulation, as numbers, a table and a chart."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from bothworlds._words import short
 from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, require_policy
-from bothworlds.simulation.engine import N_MEASURED, Record
-from bothworlds.simulation.job import BatchJob, Job, Outcome, check_fit, make_jobs
+from bothworlds.simulation.engine import N_MEASURED, RoundRecord
+from bothworlds.simulation.job import BatchJob, Job, ReplicationResult, check_fit, make_jobs
 from bothworlds.simulation.result import Run
 from bothworlds.simulation.trace import Trace
 
@@ -76,7 +76,7 @@ def simulate(
         Rounds between two looks at the clock; memory does not depend on the horizon, only on this. By
         default a number that takes well under a second.
     tell_horizon:
-        Whether policies are known_horizon the horizon. If not, they play as ``Bandit`` does without one.
+        Whether policies are told the horizon. If not, they play as ``Bandit`` does without one.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def _numbers(replications: Any) -> range:
     return replications
 
 
-def _run_all(todo: Sequence[Job | BatchJob], jobs: int, title: str, total: int) -> list[Outcome]:
+def _run_all(todo: Sequence[Job | BatchJob], jobs: int, title: str, total: int) -> list[ReplicationResult]:
     """All jobs in threads, results in order. Ctrl-C, or the first error, stops the rest within a block."""
     stop = threading.Event()
     with Progress(title, total) as progress, ThreadPoolExecutor(jobs) as pool:
@@ -218,7 +218,7 @@ def _marks(checkpoints: Any, horizon: int) -> IntArray:
     return marks
 
 
-def _trace(policy: Policy, n_arms: int, known_horizon: int | None, record: Record) -> Trace:
+def _trace(policy: Policy, n_arms: int, known_horizon: int | None, record: RoundRecord) -> Trace:
     return Trace(
         policy,
         n_arms,

@@ -101,5 +101,16 @@ def _probes(policy: Policy, environment: Environment, horizon: int) -> list[Job 
     if policy.in_python:
         return []
     marks: IntArray = np.empty(0, dtype=np.int64)
-    single = Job(policy, environment, horizon, horizon, 0, 0, marks, False, False, 1)
+    single = Job(
+        policy=policy,
+        environment=environment,
+        horizon=horizon,
+        known_horizon=horizon,
+        seed=0,
+        replication=0,
+        marks=marks,
+        trace=False,
+        probabilities=False,
+        block=1,
+    )
     return [single, *group([single] * LANES, 1)[:1]]

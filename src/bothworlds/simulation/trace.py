@@ -1,4 +1,4 @@
-"""What a run leaves behind."""
+"""``Trace``: what a policy computed in every round of a history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bothworlds.policies import Policy
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """A policy's inner life along a history of n rounds.
+    """A policy's distribution, rates and estimates along a history of n rounds.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ BASE = {"kind": "bernoulli", "n_arms": 4, "gap": 0.2}
 
 def mistakes(text, **options):
     with pytest.raises(SpecError) as caught:
-        parse(text, "study.toml", **options)
+        parse(text, source="study.toml", **options)
     return [str(mistake) for mistake in caught.value.mistakes]
 
 
@@ -60,7 +60,7 @@ def test_malformed_files_show_the_line(tmp_path):
     with pytest.raises(
         SpecError, match=r"study.toml has a mistake:\n  line 2: not valid TOML: Cannot overwrite a value"
     ):
-        parse("a = 1\na = 2", "study.toml")
+        parse("a = 1\na = 2", source="study.toml")
     (tmp_path / "latin.toml").write_bytes("seed = 1\ntitle = 'Größe'\n".encode("latin-1"))
     with pytest.raises(
         SpecError, match=r"latin.toml has a mistake:\n  line 2: not valid TOML: it must be encoded in UTF-8"

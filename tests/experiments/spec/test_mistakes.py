@@ -10,7 +10,7 @@ import pytest
 
 from bothworlds.errors import InvalidArgumentError, Mistake, SpecError
 from bothworlds.experiments.spec import parse
-from bothworlds.experiments.spec.labels import fill_template
+from bothworlds.experiments.spec.variants import fill_template
 from toml import study
 
 FTRL = {"kind": "ftrl", "regularizer": "tsallis", "beta": 0.3, "constants": "light"}
@@ -24,7 +24,7 @@ REGULARIZERS = (
 
 def mistakes(text, **options):
     with pytest.raises(SpecError) as caught:
-        parse(text, "study.toml", **options)
+        parse(text, source="study.toml", **options)
     return [str(mistake) for mistake in caught.value.mistakes]
 
 
@@ -321,7 +321,9 @@ def test_all_mistakes_at_once_in_the_order_of_the_file():
     with pytest.raises(
         SpecError, match=r"^study.toml has 8 mistakes:\n  line 3, tell_horizon: tell_horizon must"
     ) as e:
-        parse(study(policy=tables, environment=worlds, horizon=3, tell_horizon="no", sed=1), "study.toml")
+        parse(
+            study(policy=tables, environment=worlds, horizon=3, tell_horizon="no", sed=1), source="study.toml"
+        )
     assert str(pickle.loads(pickle.dumps(e.value))) == str(e.value)
     assert isinstance(e.value.mistakes[0], Mistake)
 
@@ -372,6 +374,41 @@ def test_combinations_that_do_not_fit():
         f"horizon must be at most the 2 rows of the table, got {horizon}"
         for horizon in (3, 4)
     ]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_environments_of_one_class_are_tried_by_what_they_ask_of_a_policy(order):
+    graphs = [
+        {"kind": "feedback-graph", "base": BASE, "shows": shows} for shows in ("all", [[1], [0], [3], [2]])
+    ]
+    found = mistakes(study(policy={"kind": "ucb1"}, environment=[graphs[i] for i in order]))
+    assert len(found) == 1
+    assert f"(environment[{order.index(1)}])" in found[0]
+    assert "shows must be such that each arm shows itself" in found[0]
+    twice = mistakes(
+        study(policy={"kind": "ucb1"}, environment=[graphs[1], graphs[1] | {"base": BASE | {"gap": 0.3}}])
+    )
+    assert [f"(environment[{k}])" in text for k, text in enumerate(twice)] == [True, True]
+
+
+def test_settings_beside_a_part_that_the_table_around_it_takes():
+    settings = {"kind": "ftrl", "regularizer": "shannon", "theta": 1.0}
+    beside = "what stands beside rates belongs to the table around it; write rates ="
+    assert mistakes(study(policy=settings | {"rates": "root-rate"})) == [
+        f'line 7, policy[0].rates: root-rate needs its own theta: {beside} {{ kind = "root-rate", theta = 1.0 }}'
+    ]
+    assert mistakes(study(policy=settings | {"rates": "paper-rates", "alpha": 0.5})) == [
+        f"line 7, policy[0].rates: paper-rates needs its own theta and alpha: {beside} "
+        '{ kind = "paper-rates", theta = 1.0, alpha = 0.5 }'
+    ]
+    assert mistakes(study(policy=settings | {"rates": "paper-rates"})) == [
+        "line 3, policy[0].alpha: alpha is missing: paper-rates needs it",
+        f'line 7, policy[0].rates: paper-rates needs its own theta: {beside} {{ kind = "paper-rates", theta = 1.0 }}',
+    ]
+    told = study(
+        policy={"kind": "ftrl", "regularizer": "shannon", "rates": {"kind": "root-rate", "theta": 1.0}}
+    )
+    assert len(parse(told).policies) == 1
 
 
 def test_a_bad_label_is_one_mistake_among_others():

@@ -16,7 +16,7 @@ from bothworlds.environments import LossTable
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments import experiment
 from bothworlds.experiments.spec import parse, read
-from bothworlds.experiments.spec.expand import count_variants, expand_sweeps
+from bothworlds.experiments.spec.variants import count_variants, expand_sweeps
 from bothworlds.simulation.run import default_checkpoints
 from cases import CASES
 from toml import study

@@ -48,7 +48,7 @@ def test_shipped_examples():
 
 
 def test_starter():
-    text = starter_text("mine.toml", "out")
+    text = starter_text(name="mine.toml", folder="out")
     VALID.validate(tomllib.loads(text))
     assert "bothworlds run mine.toml --out out" in text
     found = parse(text)

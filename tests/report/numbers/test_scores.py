@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bothworlds.report.charts.palette import ratio_colors
 from bothworlds.report.numbers import scores
 from bothworlds.report.page import page
+from bothworlds.report.page.sections import findings
+from bothworlds.report.palette import ratio_colors
 from bothworlds.report.study import Study
-from bothworlds.report.text.findings import findings
 from lab_store import POLICIES, WORLDS, FakeStudy, write_store
 
 

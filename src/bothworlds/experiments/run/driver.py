@@ -251,7 +251,7 @@ class _Run:
             self.show()
 
     def send(self) -> None:
-        """Keep the workers busy; chunks whose worker died go one at a time, to see which one kills."""
+        """Keep the workers busy; chunks whose worker died go one at a time, to find the one at fault."""
         while self.waiting and len(self.under_way) < self.workers.under_way:
             alone = self.workers.lost_together and (
                 self.deaths[self.waiting[0]] or any(self.deaths[n] for n in self.under_way.values())
@@ -287,7 +287,7 @@ class _Run:
         return True
 
     def finished(self, number: int, content: bytes) -> FinishedChunk:
-        """What there is to tell of a chunk."""
+        """What ``on_chunk`` is told of a chunk."""
         batches = []
         for batch, seconds in self.store.done[number].batches:
             cell = self.cells[batch.cell]
@@ -300,7 +300,7 @@ class _Run:
         return FinishedChunk(number, len(self.store.done), len(self.store.plan), tuple(batches))
 
     def save(self, write: Callable[[], None]) -> None:
-        """Write; a disk that is full is an error of ours."""
+        """Write; an error of the system, such as a full disk, becomes a ``StoreError``."""
         try:
             write()
         except OSError as error:
@@ -355,7 +355,7 @@ class _Run:
         return Summary(self.store.path, len(self.store.plan), len(run), aside, seconds, kernel)
 
     def show(self) -> None:
-        """How far it is, now and then."""
+        """Show how far the run is, at most every ``TICK`` seconds."""
         began = time.monotonic()
         if began < self.next_look:
             return
@@ -368,10 +368,10 @@ class _Run:
         now = f", {self.where(min(self.under_way.values()))}" if self.under_way else ""
         self.display.show(done / planned, f"{done} of {counted(planned, 'chunk')}{now}", note)
         taken = time.monotonic() - began
-        self.next_look = began + max(TICK, 20 * taken)  # of many cells it takes time to tell
+        self.next_look = began + max(TICK, 20 * taken)  # with many cells the forecast takes time
 
     def name(self, number: int) -> str:
-        """A chunk, for people."""
+        """A chunk in words: its number, first cell and replications."""
         batches = self.store.plan[number]
         cell = self.cells[batches[0].cell]
         more = f" and {counted(len(batches) - 1, 'more cell')}" if len(batches) > 1 else ""

@@ -67,7 +67,7 @@ def _without_numbers(value: Any) -> Any:
 
 
 def divide(missing: list[Cell], jobs: int) -> list[list[Cell]]:
-    """Who compiles what. What worlds share of a policy is compiled once in a process, so it stays together.
+    """The kernels of each process: those of a policy stay together, as they share code that is compiled once.
 
     >>> cells = [Cell(k, policy, k, 10) for k, policy in enumerate([0, 1, 2, 0, 1, 2])]
     >>> [[cell.policy for cell in share] for share in divide(cells, 2)]
@@ -107,14 +107,14 @@ def precompile(
     if len(parts) > 1:
         _compile_in_processes(experiment, parts, announce)
     else:
-        with contextlib.suppress(Exception):  # the chunk that needs it will tell
+        with contextlib.suppress(Exception):  # the chunk that needs the kernel raises it
             _compile_here(experiment, missing, announce)
     say(f"compiled in {time.monotonic() - began:.0f} s")
     return len(missing)
 
 
 class _Announcer:
-    """Tells which kernel is begun."""
+    """Says which kernel a process has begun to compile."""
 
     def __init__(self, experiment: Experiment, cells: list[Cell], tell: Callable[[str], None]) -> None:
         self._cells = {str(cell.number): cell for cell in cells}
@@ -122,7 +122,7 @@ class _Announcer:
         self._experiment = experiment
 
     def __call__(self, number: str) -> None:
-        """Tell that this one is; whatever else a process has printed is passed over."""
+        """Say that this one is begun; other lines that a process printed are passed over."""
         cell = self._cells.pop(number, None)
         if cell is None:
             return

@@ -178,7 +178,7 @@ class Threads(Workers):
         return self._pool.submit(play_task, task, self._stop)
 
     def stop(self) -> None:
-        """Within a block of rounds."""
+        """End the work that is under way within a block of rounds."""
         self._stop.set()
 
     def close(self) -> None:
@@ -208,13 +208,13 @@ class Processes(Workers):
         return self._pool.submit(_play_here, task)
 
     def rebuild(self) -> bool:
-        """Another pool."""
+        """Make a new pool."""
         self.close()
         self._start()
         return True
 
     def stop(self) -> None:
-        """Within a block of rounds."""
+        """End the work that is under way within a block of rounds."""
         self._stop.set()
 
     def close(self) -> None:
@@ -226,7 +226,7 @@ _stop_here: Any = None
 
 
 def _start_worker(stop: Any) -> None:
-    """Prepare a worker process: Ctrl-C is the driver's business, and nobody outlives the driver."""
+    """Prepare a worker process: it leaves Ctrl-C to the driver, and ends when the driver does."""
     global _stop_here  # noqa: PLW0603 - the one thing a worker process is told at its start
     _stop_here = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -10,20 +10,22 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from bothworlds import environments, policies
 from bothworlds._value import from_table, plain
+from bothworlds.environments.base import Environment, reads_p
 from bothworlds.errors import BothworldsError, InvalidArgumentError, OutOfRangeError, PartError, in_words
 from bothworlds.experiments.experiment import FINDERS, MANIFEST, Entry, file_hash
-from bothworlds.experiments.spec.expand import (
+from bothworlds.experiments.spec.mistakes import MistakeReport, spell_location
+from bothworlds.experiments.spec.schema import data_fields, setting_types
+from bothworlds.experiments.spec.variants import (
     Location,
     Names,
     Variant,
     as_written,
     count_variants,
     expand_sweeps,
+    swept_value,
+    variant_label,
 )
-from bothworlds.experiments.spec.labels import swept_value, variant_label
-from bothworlds.experiments.spec.mistakes import MistakeReport, spell_location
-from bothworlds.experiments.spec.schema import data_fields, setting_types
-from bothworlds.simulation.job import check_pair
+from bothworlds.simulation.job import check_pair, check_recording
 from bothworlds.simulation.run import require_environment
 
 LIMIT = 100_000  # cells
@@ -61,7 +63,7 @@ class FileFinder(NamedTuple):
         try:
             found = json.loads((folder / MANIFEST).read_bytes())["folder"]
         except (OSError, ValueError, LookupError, TypeError):
-            return cls(folder, None, True)  # it is damaged: whoever needs it will tell
+            return cls(folder, None, True)  # damaged: what reads the store says so
         return cls(folder, Path(found) if isinstance(found, str) else None, True)
 
     @property
@@ -366,16 +368,22 @@ def check_combinations(
     evidence: bool,
 ) -> None:
     """Try every environment with every horizon, and every policy with both; report what does not fit."""
-    refused: set[tuple[int, int]] = set()
+    playable: dict[tuple[int, int], tuple[Any, ...]] = {}
+    unrecorded: set[int] = set()
     for i, world in enumerate(made["environment"]):
+        try:
+            check_recording(world.built, evidence=evidence)
+        except InvalidArgumentError as error:
+            if world.table not in unrecorded:
+                report.add(("environment", world.table), f"{world.entry.label!r}: {error}")
+            unrecorded.add(world.table)
         for horizon in horizons:
             try:
-                world.built.parameters(horizon)
+                playable[i, horizon] = _capabilities(world.built, horizon)
             except Exception as error:  # a class written by a user may raise anything
-                refused.add((i, horizon))
                 what = f"cannot be played for horizon {horizon}: {in_words(error)}"
                 report.add(("environment", world.table), f"{world.entry.label!r} {what}")
-    for player, world, horizon, misfit in _misfits(made, horizons, refused, tell_horizon, evidence):
+    for player, world, horizon, misfit in _misfits(made, playable, tell_horizon, evidence):
         where = spell_location(("environment", world.table))
         against = f"in {world.entry.label!r} ({where}) with horizon {horizon}"
         report.add(
@@ -383,32 +391,40 @@ def check_combinations(
         )
 
 
+def _capabilities(environment: Environment, horizon: int) -> tuple[Any, ...]:
+    """All of an environment that decides whether a policy can play in it: what ``check_pair`` reads."""
+    reads_distribution = bool(reads_p(environment.parameters(horizon)))
+    return (
+        environment.n_arms,
+        environment.problem,
+        environment.sleeps,
+        environment.shows_any_arm,
+        reads_distribution,
+    )
+
+
 def _misfits(
     made: dict[str, list[BuiltEntry]],
-    horizons: Sequence[int],
-    refused: set[tuple[int, int]],
+    playable: dict[tuple[int, int], tuple[Any, ...]],
     tell_horizon: bool,
     evidence: bool,
 ) -> Iterator[tuple[BuiltEntry, BuiltEntry, int, Exception]]:
-    """The first misfit of every policy table with every environment table."""
+    """The first misfit of every policy with every environment table.
+
+    ``playable`` has the capabilities of each environment, by its number and the horizon.
+    """
     for player in made["policy"]:
-        tried: set[Any] = set()
+        fitting: set[Any] = set()
         reported: set[int] = set()
-        for i, world in enumerate(made["environment"]):
-            for horizon in horizons:
-                known_horizon = horizon if tell_horizon else None
-                base = type(getattr(world.built, "base", None))
-                key = (
-                    world.built.n_arms,
-                    type(world.built),
-                    base,
-                    known_horizon,
-                )  # all that a policy can tell apart
-                if key in tried or (i, horizon) in refused or world.table in reported:
-                    continue
-                tried.add(key)
-                try:
-                    check_pair(player.built, world.built, known_horizon, evidence=evidence)
-                except Exception as error:  # as above
-                    reported.add(world.table)
-                    yield player, world, horizon, error
+        for (i, horizon), capabilities in playable.items():
+            world = made["environment"][i]
+            known_horizon = horizon if tell_horizon else None
+            if (capabilities, known_horizon) in fitting or world.table in reported:
+                continue
+            try:
+                check_pair(player.built, world.built, known_horizon, evidence=evidence)
+            except Exception as error:  # as above
+                reported.add(world.table)
+                yield player, world, horizon, error
+            else:
+                fitting.add((capabilities, known_horizon))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import copy
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -12,9 +13,9 @@ from typing import Any, Literal, get_args, get_origin
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError, Mistake, SpecError, UnknownNameError
 from bothworlds.experiments.modules import GROUPS, load_plugins
-from bothworlds.experiments.spec.expand import Location, as_written
 from bothworlds.experiments.spec.overrides import path_of, spell_override
 from bothworlds.experiments.spec.schema import FAMILIES, MANY, ONE, TopLevel, setting_types
+from bothworlds.experiments.spec.variants import Location, as_written
 
 EXAMPLES = {
     "horizon": "horizon = 10_000",
@@ -68,7 +69,39 @@ class MistakeReport:
         for error in errors:
             steps, tables = resolve_location(error["loc"], data, family)
             location = (*prefix, *steps, *(("kind",) if error["type"] == "union_tag_invalid" else ()))
-            self.add(location, self.explain(error, location, *tables))
+            beside = self.taken_by_owner(location, *tables) if error["type"] == "missing" else {}
+            if steps and steps[-1] in beside:
+                part = location[:-1]
+                name = next(step for step in reversed(part) if isinstance(step, str))
+                self.add(part, _not_handed_on(name, tables[0]["kind"], beside))
+            else:
+                self.add(location, self.explain(error, location, *tables))
+
+    def taken_by_owner(self, location: Location, table: Any, family: str | None) -> dict[str, Any]:
+        """Settings that a part given by its name lacks, while those beside it go to the table that it is in.
+
+        ``location`` is that of a setting of the part, ``table`` the part.
+        """
+        found: dict[str, Any] = {}
+        if family is None or not isinstance(self._value(location[:-1]), str):
+            return found
+        for name in setting_types(FAMILIES[family].registry[table["kind"]]):
+            value = self._value(as_written((*location[:-1], name), self.document))
+            if name not in table and value is not None:
+                found[name] = value
+        return found
+
+    def _value(self, location: Location) -> Any:
+        """What the file has at a location; None if nothing."""
+        value: Any = self.document
+        for step in location:
+            inside = step in value if isinstance(value, Mapping) else False
+            if isinstance(value, list) and isinstance(step, int):
+                inside = step < len(value)
+            if not inside:
+                return None
+            value = value[step]
+        return value
 
     def explain(self, error: Any, location: Location, table: Any, family: str | None) -> str:
         """A mistake in words; ``table`` is the innermost table that it is in, of this family."""
@@ -213,6 +246,15 @@ def not_toml(source: str, text: str, error: tomllib.TOMLDecodeError) -> SpecErro
 
 def _must_be(name: str, value: Any, wanted: str, fix: str = "") -> str:
     return str(InvalidArgumentError(name, value, wanted, fix=fix))
+
+
+def _not_handed_on(name: str, kind: str, beside: Mapping[str, Any]) -> str:
+    """That the settings beside a part are not its own, and how to write those that are."""
+    settings = ", ".join(f"{key} = {json.dumps(value, default=str)}" for key, value in beside.items())
+    return (
+        f"{kind} needs its own {' and '.join(beside)}: what stands beside {name} belongs to the table around "
+        f'it; write {name} = {{ kind = "{kind}", {settings} }}'
+    )
 
 
 def _annotation(name: str, table: Any, family: str | None) -> Any:

@@ -25,10 +25,10 @@ from bothworlds.experiments.spec.entries import (
     check_combinations,
     try_settings,
 )
-from bothworlds.experiments.spec.expand import count_variants, nest_parts
 from bothworlds.experiments.spec.mistakes import MistakeReport, not_toml, without_mistakes
 from bothworlds.experiments.spec.overrides import override
 from bothworlds.experiments.spec.schema import RECORDS, TopLevel, models
+from bothworlds.experiments.spec.variants import count_variants, nest_parts
 
 TABLES: tuple[Literal["policy", "environment"], ...] = ("policy", "environment")
 POINTS = 10**9  # stored points: 40 GB
@@ -59,9 +59,9 @@ def read(path: str | PathLike[str], *, overrides: Mapping[str, Any] | None = Non
 
 def parse(
     text: str,
+    *,
     source: str = "the experiment",
     folder: str | PathLike[str] = ".",
-    *,
     overrides: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """The experiment that a text describes; ``folder`` is what paths in it are relative to."""

@@ -126,7 +126,7 @@ def _translate(hint: Any) -> tuple[Any, int, str | None]:
 
 # --- models ------------------------------------------------------------------------------------------------
 
-ONE, MANY = "<one>", "<many>"  # tags of a value and of a sweep; they are cut from the files of mistakes
+ONE, MANY = "<one>", "<many>"  # tags of a value and of a sweep; they are cut from the locations of mistakes
 CONFIG = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 RECORDS = ("regret", "probabilities")
 

@@ -63,7 +63,7 @@ gap = 0.2
 """
 
 
-def starter_text(name: str = "study.toml", folder: str = "results") -> str:
+def starter_text(*, name: str = "study.toml", folder: str = "results") -> str:
     """A commented experiment file that runs as it is, in a few seconds once its kernels are compiled.
 
     >>> from bothworlds.experiments.spec import parse

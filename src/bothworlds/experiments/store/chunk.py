@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -120,7 +120,7 @@ def _lists(probabilities: FloatArray | None, rows: int) -> pa.Array:
 
 
 def checksum(content: bytes) -> str:
-    """What the name of a chunk carries."""
+    """The checksum in the name of a chunk's file."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -135,11 +135,6 @@ def read_info(source: Path | bytes) -> ChunkInfo:
         return ChunkInfo(int(data["chunk"]), str(data["fingerprint"]), batches, str(data["host"]))
     except (pa.ArrowException, OSError, KeyError, TypeError, IndexError) as error:
         raise ValueError(f"it cannot be read: {error}") from error
-
-
-def read_rows(path: Path) -> Any:
-    """All rows, as an Arrow table."""
-    return pq.read_table(path)
 
 
 def final_regret(content: bytes, cell: int, horizon: int) -> float:

@@ -1,4 +1,4 @@
-"""Which policies and worlds of a study a figure shows, under which names, in which colors."""
+"""Which policies and environments of a study a figure shows, under which names, in which colors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.experiments.spec.labels import fill_template
-from bothworlds.report.charts.rows import Panel, panels
+from bothworlds.experiments.spec.variants import fill_template
+from bothworlds.report.numbers.rows import Panel, panels
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -20,7 +20,7 @@ MOST_LISTED = 12  # names in a message
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """How a line is told apart: by number (color, marker, dash), or by its place on a scale of colors."""
 
     number: int = 0
@@ -28,11 +28,11 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Names:
+class Legend:
     """The policies that are shown, in the order of the file: what they are called, and how they look."""
 
     labels: Mapping[str, str]
-    looks: Mapping[str, Look]
+    styles: Mapping[str, LineStyle]
 
     def __contains__(self, policy: object) -> bool:
         return policy in self.labels
@@ -40,11 +40,11 @@ class Names:
 
 def choose_policies(
     study: Study, chosen: Sequence[str] | None, label: str | None, color: str | None
-) -> Names:
+) -> Legend:
     """The policies of a study that are asked for: by label, renamed by a template, colored by a setting."""
     known = study.policies
     for name in chosen or ():
-        check_policy(study, "policies", name)
+        require_label(study, "policies", name)
     shown = [name for name in known if chosen is None or name in chosen]
     if not shown:
         raise InvalidArgumentError("policies", chosen, "at least one policy of the study", got="none")
@@ -57,7 +57,7 @@ def choose_policies(
             raise InvalidArgumentError(
                 "label", label, "a template that tells all policies apart", got=f"{twice[0]!r} twice"
             )
-    looks = {name: Look(known.index(name)) for name in shown}
+    styles = {name: LineStyle(known.index(name)) for name in shown}
     setting, values = _setting_of(study, shown, color)
     if setting is not None:
         low, high = min(values.values()), max(values.values())
@@ -65,11 +65,11 @@ def choose_policies(
         place = math.log if logs else float
         span = place(high) - place(low) or 1.0
         shades = {name: (place(value) - place(low)) / span for name, value in values.items()}
-        looks |= {name: Look(looks[name].number, shade) for name, shade in shades.items()}
-    return Names(labels, looks)
+        styles |= {name: LineStyle(styles[name].number, shade) for name, shade in shades.items()}
+    return Legend(labels, styles)
 
 
-def check_policy(study: Study, argument: str, name: str) -> None:
+def require_label(study: Study, argument: str, name: str) -> None:
     """Refuse a name that no policy of the study has, with those that there are."""
     known = study.policies
     if name not in known:
@@ -117,7 +117,7 @@ def _setting_of(study: Study, shown: Sequence[str], color: str | None) -> tuple[
     return found[0], numbers[found[0]]
 
 
-def choose_worlds(study: Study, world: str | int | None, *, optimal: bool = False) -> list[Panel]:
+def choose_panels(study: Study, environment: str | int | None, *, optimal: bool = False) -> list[Panel]:
     """A panel by its number, its title or its environment (then at the largest horizon); None: all of these.
 
     With ``optimal``, all are those whose optimal arms are known, if there are some.
@@ -125,26 +125,30 @@ def choose_worlds(study: Study, world: str | int | None, *, optimal: bool = Fals
     Raises
     ------
     InvalidArgumentError
-        If the study has no such world.
+        If the study has no such environment.
     """
     found = panels(study.cells)
-    if world is None:
+    if environment is None:
         largest = [panel for panel in found if panel.largest]
         cells = study.manifest["cells"]
         known = [panel for panel in largest if cells[next(iter(panel.cells.values()))]["optimal"]]
         return (known or largest) if optimal else largest
-    if isinstance(world, int) or (isinstance(world, str) and world.isdecimal()):
-        number = _check.integer("world", int(world), at_least=1)
+    if isinstance(environment, int) or (isinstance(environment, str) and environment.isdecimal()):
+        number = _check.integer("environment", int(environment), at_least=1)
         if number > len(found):
-            raise InvalidArgumentError("world", number, f"in 1..{len(found)}", fix=_worlds_in_words(found))
+            raise InvalidArgumentError(
+                "environment", number, f"in 1..{len(found)}", fix=_panels_in_words(found)
+            )
         return [found[number - 1]]
-    titled = [panel for panel in found if panel.title == world]
-    titled = titled or [panel for panel in found if panel.environment == world and panel.largest]
+    titled = [panel for panel in found if panel.title == environment]
+    titled = titled or [panel for panel in found if panel.environment == environment and panel.largest]
     if not titled:
-        raise InvalidArgumentError("world", world, "a world of the study", fix=_worlds_in_words(found))
+        raise InvalidArgumentError(
+            "environment", environment, "an environment of the study", fix=_panels_in_words(found)
+        )
     return titled[:1]
 
 
-def _worlds_in_words(found: Sequence[Panel]) -> str:
+def _panels_in_words(found: Sequence[Panel]) -> str:
     listed = "; ".join(f"{panel.number + 1} {panel.title}" for panel in found[:MOST_LISTED])
     return f"by number or title: {listed}{' …' if len(found) > MOST_LISTED else ''}"

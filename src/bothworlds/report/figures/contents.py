@@ -1,6 +1,6 @@
-"""What a panel of a figure shows, in numbers: lines, rows, a grid or a stack. ``draw`` puts them on paper.
+"""What a panel of a figure shows, in numbers: lines, points with ranges, a heat map or a stack.
 
-Every kind of panel is a function of a study that returns one of the four; the tests look at these.
+Every kind of panel is a function of a study that returns one of the four. ``draw`` puts them on axes.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,18 +17,19 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.experiments.spec.labels import SYMBOLS
-from bothworlds.report.charts import rows as chart_rows
-from bothworlds.report.charts.rows import Panel, by_cell
-from bothworlds.report.figures.choice import Look, Names, best_first, check_policy
+from bothworlds.experiments.spec.variants import SYMBOLS
+from bothworlds.report.figures.choice import Legend, LineStyle, best_first, require_label
+from bothworlds.report.numbers import rows as chart_rows
+from bothworlds.report.numbers.bounds import upper_bounds
 from bothworlds.report.numbers.frames import swept
+from bothworlds.report.numbers.rows import AxisScale, Panel, by_cell
 from bothworlds.report.numbers.scores import ratio_names, scorecard
-from bothworlds.report.text.tables import format_number
+from bothworlds.report.numbers.statistics import evenly
+from bothworlds.report.tables import format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
 
-Scale = Literal["linear", "log"]
 REGRET_SCALES = {
     "linear": "regret",
     "log": "regret",
@@ -46,7 +47,7 @@ class Line:
     """A line, with a band where ``low`` and ``high`` are finite; ``bound``: it is of theory."""
 
     label: str
-    look: Look
+    style: LineStyle
     x: FloatArray
     y: FloatArray
     low: FloatArray
@@ -62,8 +63,8 @@ class Lines:
     x_label: str
     y_label: str
     lines: tuple[Line, ...]
-    x_scale: Scale = "log"
-    y_scale: Scale = "linear"
+    x_scale: AxisScale = "log"
+    y_scale: AxisScale = "linear"
     ticks: tuple[float, ...] = ()
     steps: bool = False
     zero: bool = True
@@ -73,11 +74,11 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Row:
+class PointRange:
     """A row: a mark, lines to both sides of it, and perhaps a box and dots."""
 
     label: str
-    look: Look
+    style: LineStyle
     middle: float
     line: tuple[float, float]
     box: tuple[float, float] | None = None
@@ -85,19 +86,19 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """One row per policy, across a common axis; a rule at ``zero`` where that is the question."""
+class PointRanges:
+    """One row per policy, across a common axis; a rule at zero if ``zero``."""
 
     caption: str
     x_label: str
-    rows: tuple[Row, ...]
-    x_scale: Scale = "linear"
+    rows: tuple[PointRange, ...]
+    x_scale: AxisScale = "linear"
     zero: bool = False
     title: str = ""
 
 
 @dataclass(frozen=True)
-class Grid:
+class HeatMap:
     """A number per place, with its shade from 0 (best) to 1; NaN is left empty."""
 
     caption: str
@@ -122,13 +123,13 @@ class Stack:
     names: tuple[str, ...]
     parts: FloatArray
     """Parts × rounds."""
-    x_scale: Scale = "log"
+    x_scale: AxisScale = "log"
     whole: bool = False
     """Whether the parts add up to 1."""
     title: str = ""
 
 
-Contents = Lines | Rows | Grid | Stack
+Contents = Lines | PointRanges | HeatMap | Stack
 
 
 # --- lines ----------------------------------------------------------------------------------------------
@@ -137,9 +138,9 @@ Contents = Lines | Rows | Grid | Stack
 def regret(
     study: Study,
     panel: Panel,
-    names: Names,
+    legend: Legend,
     *,
-    x: Scale | None = None,
+    x: AxisScale | None = None,
     y: str = "linear",
     band: str = "mean",
     bounds: bool = False,
@@ -156,15 +157,15 @@ def regret(
     n_arms = int(study.manifest["cells"][next(iter(panel.cells.values()))]["n_arms"])
     lines = []
     found = chart_rows.curve_rows(by_cell(study.curves), panel, study.policies, points=POINTS)
-    for policy, label in names.labels.items():
+    for policy, label in legend.labels.items():
         here = [row for row in found if row["policy"] == policy]
         rounds = _column(here, "round")
         unit, kept = regret_unit_of(y, rounds, n_arms)
         values = [(_column(here, name) / unit)[kept] for name in ("mean", low, high)]
         if kept.any():
-            lines.append(Line(label, names.looks[policy], rounds[kept], *values))
+            lines.append(Line(label, legend.styles[policy], rounds[kept], *values))
     if bounds:
-        lines += _bounds(study, panel, names, y, n_arms)
+        lines += _bounds(study, panel, legend, y, n_arms)
     return Lines(
         f"Regret in {panel.title}",
         "round",
@@ -190,12 +191,10 @@ def regret_unit_of(y: str, rounds: FloatArray, n_arms: int) -> tuple[FloatArray,
     return np.ones(rounds.size), everywhere
 
 
-def _bounds(study: Study, panel: Panel, names: Names, y: str, n_arms: int) -> list[Line]:
-    from bothworlds.report.theory import bounds as proved  # noqa: PLC0415 - it stands above: it adds sections
-
+def _bounds(study: Study, panel: Panel, legend: Legend, y: str, n_arms: int) -> list[Line]:
     lines = []
-    rows = chart_rows.bound_rows(proved(study, cells=panel.cells.values()), panel)
-    for policy, label in names.labels.items():
+    rows = chart_rows.bound_rows(upper_bounds(study, cells=panel.cells.values()), panel)
+    for policy, label in legend.labels.items():
         mine = [row for row in rows if row["policy"] == policy]
         for name in dict.fromkeys(row["name"] for row in mine):
             here = [row for row in mine if row["name"] == name]
@@ -205,7 +204,9 @@ def _bounds(study: Study, panel: Panel, names: Names, y: str, n_arms: int) -> li
             nothing = np.full(values.size, np.nan)
             kind = name.partition(":")[0].removesuffix(" with constant 1")  # the source is long
             text = f"{label}: {kind}"
-            lines.append(Line(text, names.looks[policy], rounds[kept], values, nothing, nothing, bound=True))
+            lines.append(
+                Line(text, legend.styles[policy], rounds[kept], values, nothing, nothing, bound=True)
+            )
     return [*lines, *_lower_bound(study, panel, y, n_arms)]
 
 
@@ -219,7 +220,7 @@ def _lower_bound(study: Study, panel: Panel, y: str, n_arms: int) -> list[Line]:
     unit, _ = regret_unit_of(y, rounds, n_arms)
     values = float(found[0]) * np.log(rounds) / math.log(panel.horizon) / unit
     nothing = np.full(rounds.size, np.nan)
-    return [Line("lower bound", Look(6), rounds, values, nothing, nothing, bound=True)]
+    return [Line("lower bound", LineStyle(6), rounds, values, nothing, nothing, bound=True)]
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
@@ -229,11 +230,11 @@ def _column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
 def decomposition(
     study: Study,
     panel: Panel,
-    names: Names,
+    legend: Legend,
     *,
     policy: str | None = None,
-    x: Scale = "log",
-    y: Scale = "linear",
+    x: AxisScale = "log",
+    y: AxisScale = "linear",
     bounds: bool = False,
     replications: int | None = None,
 ) -> Lines:
@@ -249,20 +250,20 @@ def decomposition(
     _check.one_of("y", y, ("linear", "log"))
     if policy is None:
         able = accountable_labels(study)
-        ranked = [name for name in study.ranking["policy"] if name in names and name in able]
+        ranked = [name for name in study.ranking["policy"] if name in legend and name in able]
         if not ranked:
-            raise not_accountable(study, f"none of that kind among {', '.join(names.labels)}")
+            raise not_accountable(study, f"none of that kind among {', '.join(legend.labels)}")
         policy = ranked[0]
     taken = decompose(study, panel, policy=policy, replications=replications)
     rounds = taken.rounds.astype(np.float64)
     nothing = np.full(rounds.size, np.nan)
     lines = []
     for number, (term, meaning) in enumerate(TERMS.items()):
-        look, label = Look(6 if term == "Reg" else number), f"{term}: {meaning}"
-        lines.append(Line(label, look, rounds, taken.mean[term], taken.low[term], taken.high[term]))
+        style, label = LineStyle(6 if term == "Reg" else number), f"{term}: {meaning}"
+        lines.append(Line(label, style, rounds, taken.mean[term], taken.low[term], taken.high[term]))
         if bounds and taken.bounds and (taken.bounds[term] > 0.0).any():
             values = taken.bounds[term]
-            lines.append(Line(f"{term}: bound", look, rounds, values, nothing, nothing, bound=True))
+            lines.append(Line(f"{term}: bound", style, rounds, values, nothing, nothing, bound=True))
     return Lines(
         f"Terms of the estimated regret of {taken.policy} in {taken.environment}, mean of "
         f"{counted(taken.replications, 'replication')}",
@@ -275,20 +276,22 @@ def decomposition(
     )
 
 
-def survival(study: Study, panel: Panel, names: Names, *, x: Scale = "linear", y: Scale = "log") -> Lines:
+def survival(
+    study: Study, panel: Panel, legend: Legend, *, x: AxisScale = "linear", y: AxisScale = "log"
+) -> Lines:
     """The share of replications whose final regret is above x: P(R > x), the tail that a mean hides."""
     _check.one_of("x", x, ("linear", "log"))
     _check.one_of("y", y, ("linear", "log"))
     lines = []
     final = by_cell(study.final)
-    for policy, label in names.labels.items():
+    for policy, label in legend.labels.items():
         values = _final_regret(final, panel, policy)
         if values.size:
             points, share = survival_of(values)
             nothing = np.full(points.size, np.nan)
-            lines.append(Line(label, names.looks[policy], points, share, nothing, nothing))
+            lines.append(Line(label, legend.styles[policy], points, share, nothing, nothing))
     if lines and not any(line.y.any() for line in lines):  # nothing is above any of them
-        most = max(_final_regret(final, panel, policy).size for policy in names.labels)
+        most = max(_final_regret(final, panel, policy).size for policy in legend.labels)
         raise InvalidArgumentError(
             "replications",
             most,
@@ -331,11 +334,11 @@ def _final_regret(final: Mapping[int, chart_rows.CellColumns], panel: Panel, pol
 def sweep(
     study: Study,
     panel: Panel,
-    names: Names,
+    legend: Legend,
     *,
     setting: str | None = None,
-    x: Scale | None = None,
-    y: Scale = "linear",
+    x: AxisScale | None = None,
+    y: AxisScale = "linear",
 ) -> Lines:
     """Final regret against a swept setting of the policies or of the environment of a world.
 
@@ -360,11 +363,11 @@ def sweep(
     lines = []
     for number, series in enumerate(item.series()):
         rows = [row for row in here if row["series"] == series]
-        if not rows or (series in study.policies and series not in names):
+        if not rows or (series in study.policies and series not in legend):
             continue
-        look = names.looks.get(series, Look(number))
+        style = legend.styles.get(series, LineStyle(number))
         value, mean, low, high = (_column(rows, name) for name in ("value", "mean", "low", "high"))
-        lines.append(Line(names.labels.get(series, series), look, value, mean, low, high))
+        lines.append(Line(legend.labels.get(series, series), style, value, mean, low, high))
     return Lines(
         f"Final regret by {symbol(item.setting)} in {view}",
         symbol(item.setting),
@@ -391,43 +394,43 @@ def _views_of(item: chart_rows.Sweep, panel: Panel) -> list[str]:
     return [view for view in views if view in wanted]
 
 
-# --- rows -----------------------------------------------------------------------------------------------
+# --- points with ranges ---------------------------------------------------------------------------------
 
 
-def final(study: Study, panel: Panel, names: Names, *, x: Scale = "linear") -> Rows:
+def final(study: Study, panel: Panel, legend: Legend, *, x: AxisScale = "linear") -> PointRanges:
     """Final regret: a dot per replication, a box between quartiles, lines to the 5% and 95% quantiles."""
     _check.one_of("x", x, ("linear", "log"))
     values = by_cell(study.final)
     rows = []
-    for policy, label in names.labels.items():
+    for policy, label in legend.labels.items():
         regrets = _final_regret(values, panel, policy)
         if regrets.size:
             q05, q25, median, q75, q95 = np.quantile(regrets, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-            dots = regrets[chart_rows.evenly(regrets.size, POINTS)]
-            rows.append(Row(label, names.looks[policy], median, (q05, q95), (q25, q75), dots))
-    return Rows(f"Final regret in {panel.title}", "final regret", tuple(rows), x_scale=x)
+            dots = regrets[evenly(regrets.size, POINTS)]
+            rows.append(PointRange(label, legend.styles[policy], median, (q05, q95), (q25, q75), dots))
+    return PointRanges(f"Final regret in {panel.title}", "final regret", tuple(rows), x_scale=x)
 
 
-def pairs(study: Study, panel: Panel, names: Names, *, reference: str | None = None) -> Rows:
+def pairs(study: Study, panel: Panel, legend: Legend, *, reference: str | None = None) -> PointRanges:
     """Differences of final regret to a reference policy, by default the best of the study, with intervals."""
     against = reference if reference is not None else best_first(study, panel, study.policies)[0]
-    check_policy(study, "reference", against)
+    require_label(study, "reference", against)
     here = chart_rows.by_world(study.pairs).get((panel.environment, panel.horizon))
     found = [] if here is None else chart_rows.pair_rows(here, reference=against)
     rows = {row["policy"]: row for row in found}
-    return Rows(
+    return PointRanges(
         f"Final regret minus that of {against} in {panel.title}",
         "regret minus that of the reference",
         tuple(
-            Row(label, names.looks[p], rows[p]["difference"], (rows[p]["low"], rows[p]["high"]))
-            for p, label in names.labels.items()
+            PointRange(label, legend.styles[p], rows[p]["difference"], (rows[p]["low"], rows[p]["high"]))
+            for p, label in legend.labels.items()
             if p in rows
         ),
         zero=True,
     )
 
 
-def timing(study: Study, panel: Panel, names: Names, *, x: Scale = "log") -> Rows:
+def timing(study: Study, panel: Panel, legend: Legend, *, x: AxisScale = "log") -> PointRanges:
     """Nanoseconds per round of every policy in a world."""
     _check.one_of("x", x, ("linear", "log"))
     costs = study.timing.set_index("cell")["nanoseconds_per_round"].to_dict()
@@ -436,20 +439,20 @@ def timing(study: Study, panel: Panel, names: Names, *, x: Scale = "log") -> Row
             "kind", "timing", "measured by the study", got="no times", fix="a run in memory measures none"
         )
     rows = []
-    for policy, label in names.labels.items():
+    for policy, label in legend.labels.items():
         cost = costs.get(panel.cells.get(policy), math.nan)
         if not math.isnan(cost):
-            rows.append(Row(label, names.looks[policy], cost, (cost, cost)))
-    return Rows(f"Time per round in {panel.title}", "nanoseconds per round", tuple(rows), x_scale=x)
+            rows.append(PointRange(label, legend.styles[policy], cost, (cost, cost)))
+    return PointRanges(f"Time per round in {panel.title}", "nanoseconds per round", tuple(rows), x_scale=x)
 
 
-# --- grids ----------------------------------------------------------------------------------------------
+# --- heat maps ------------------------------------------------------------------------------------------
 
 
-def scores(study: Study, panel: Panel, names: Names) -> Grid:
+def scores(study: Study, panel: Panel, legend: Legend) -> HeatMap:
     """The scorecard: policies × worlds, best first, shaded by the ratio to the best of each world."""
     card = scorecard(study)
-    policies = [policy for policy in card.policies if policy in names]
+    policies = [policy for policy in card.policies if policy in legend]
     values = np.full((len(policies), len(card.environments)), np.nan)
     shades = values.copy()
     steps = ratio_names()
@@ -461,12 +464,12 @@ def scores(study: Study, panel: Panel, names: Names) -> Grid:
     shown = (0, len(steps) // 2, len(steps) - 1)
     ticks = tuple(i / (len(steps) - 1) for i in shown)
     scale = ("ratio to the best", ticks, tuple(steps[i] for i in shown))
-    rows = tuple(names.labels[policy] for policy in policies)
+    rows = tuple(legend.labels[policy] for policy in policies)
     caption = f"Scores after {card.rounds}"
-    return Grid(caption, "", "", tuple(card.environments), rows, values, shades, scale)
+    return HeatMap(caption, "", "", tuple(card.environments), rows, values, shades, scale)
 
 
-def heat(study: Study, panel: Panel, names: Names, *, settings: Sequence[str] | None = None) -> Grid:
+def heat(study: Study, panel: Panel, legend: Legend, *, settings: Sequence[str] | None = None) -> HeatMap:
     """Final regret of a world by two swept settings, across and down; shades are on a log scale.
 
     ``settings`` are columns of ``study.summary``, or their last words; by default the first two that vary.
@@ -474,7 +477,7 @@ def heat(study: Study, panel: Panel, names: Names, *, settings: Sequence[str] | 
     """
     summary = study.summary
     columns = [*swept(summary), "horizon"]
-    summary = summary[summary["policy"].isin(list(names.labels)) & summary["mean"].notna()]
+    summary = summary[summary["policy"].isin(list(legend.labels)) & summary["mean"].notna()]
     across, down = _two_settings(summary, columns, settings, panel)
     here = summary
     if "environment" not in across + down:
@@ -487,7 +490,7 @@ def heat(study: Study, panel: Panel, names: Names, *, settings: Sequence[str] | 
     values = table.to_numpy(dtype=np.float64)
     if not values.size:
         raise InvalidArgumentError(
-            "world",
+            "environment",
             panel.title,
             "one in which a policy with these settings has finished",
             got=f"“{panel.title}”: no policy has finished in it",
@@ -503,7 +506,7 @@ def heat(study: Study, panel: Panel, names: Names, *, settings: Sequence[str] | 
         tuple((math.log(t) - low) / span for t in ticks),
         tuple(format_number(t) for t in ticks),
     )
-    return Grid(
+    return HeatMap(
         f"Final regret in {panel.title}",
         symbol(across),
         symbol(down),
@@ -566,16 +569,16 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def probabilities(
-    study: Study, panel: Panel, names: Names, *, policy: str | None = None, x: Scale = "log"
+    study: Study, panel: Panel, legend: Legend, *, policy: str | None = None, x: AxisScale = "log"
 ) -> Stack:
     """The distribution over arms in replication 0 of a policy, the best of the study if none is given."""
     _check.one_of("x", x, ("linear", "log"))
-    chosen = policy if policy is not None else best_first(study, panel, names)[0]
-    check_policy(study, "policy", chosen)
+    chosen = policy if policy is not None else best_first(study, panel, legend)[0]
+    require_label(study, "policy", chosen)
     cell = study.manifest["cells"][panel.cells[chosen]]
     if cell["cell"] not in set(study.summary["cell"]):
         raise InvalidArgumentError(
-            "world",
+            "environment",
             panel.title,
             "one that the policy has played",
             got=f"“{panel.title}”: no result of {chosen} yet",
@@ -613,8 +616,8 @@ KINDS: dict[str, Callable[..., Contents]] = {
     "timing": timing,
     "decomposition": decomposition,
 }
-"""The kinds of panels: each takes a study, a world and the names of its policies."""
+"""The kinds of panels: each takes a study, an environment and the legend of its policies."""
 SLOW = ("decomposition",)
 """Kinds that play runs again: drawn when asked for by name."""
 ONCE = ("scores",)
-"""Kinds that show all worlds at once."""
+"""Kinds that show all environments at once."""

@@ -23,22 +23,32 @@ from matplotlib.ticker import Formatter
 from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.charts.rows import panels
-from bothworlds.report.figures import style
-from bothworlds.report.figures.choice import choose_policies, choose_worlds
+from bothworlds.report.figures.choice import choose_panels, choose_policies
 from bothworlds.report.figures.contents import (
     KINDS,
     ONCE,
     SLOW,
     Contents,
+    HeatMap,
     Lines,
-    Rows,
+    PointRanges,
     Stack,
 )
-from bothworlds.report.figures.contents import Grid as GridContents
-from bothworlds.report.figures.draw import Words, name_lines, put, settle_names
+from bothworlds.report.figures.draw import (
+    POINTS_PER_INCH,
+    SIZE,
+    Numbers,
+    Words,
+    inches,
+    name_lines,
+    name_ticks,
+    put,
+    rc_settings,
+    settle_names,
+)
 from bothworlds.report.folder import write_files
-from bothworlds.report.text.formats import latex
+from bothworlds.report.formats import latex
+from bothworlds.report.numbers.rows import panels
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -54,13 +64,13 @@ def contents(
     study: Study,
     kind: str = "regret",
     *,
-    world: str | int | None = None,
+    environment: str | int | None = None,
     policies: Sequence[str] | None = None,
     label: str | None = None,
     color: str | None = None,
     **options: Any,
 ) -> list[Contents]:
-    """The contents of the panels of one kind: of one world, or of all."""
+    """The contents of the panels of one kind: of one environment, or of all."""
     if kind not in KINDS:
         fix = did_you_mean(str(kind), KINDS)
         raise InvalidArgumentError("kind", kind, f"one of {', '.join(KINDS)}", fix=fix)
@@ -70,11 +80,11 @@ def contents(
             raise InvalidArgumentError(
                 name, value, f"left out: {kind} takes {', '.join(known) or 'no options'}"
             )
-    names = choose_policies(study, policies, label, color)
-    worlds = choose_worlds(study, world, optimal=kind == "decomposition")
+    legend = choose_policies(study, policies, label, color)
+    chosen = choose_panels(study, environment, optimal=kind == "decomposition")
     return [
-        replace(KINDS[kind](study, panel, names, **options), title=panel.title)
-        for panel in worlds[: 1 if kind in ONCE else None]
+        replace(KINDS[kind](study, panel, legend, **options), title=panel.title)
+        for panel in chosen[: 1 if kind in ONCE else None]
     ]
 
 
@@ -117,17 +127,17 @@ def figure(
     _check.one_of("names", names, NAMES)
     across = min(len(shown), _check.integer("columns", columns, at_least=1) if columns else 2)
     down = math.ceil(len(shown) / across)
-    wide = style.inches("width", width)
+    wide = inches("width", width)
     names = _where_names_stand(names, shown)
     texts = _legend_texts(shown) if names == "legend" else []
     per_line = _legend_columns(texts, wide)
     tall = (
         _height(shown, wide, across) + 0.155 * math.ceil(len(texts) / per_line)
         if height is None
-        else style.inches("height", height)
+        else inches("height", height)
     )
     words: Words = latex if tex else _plain
-    with mpl.rc_context(style.settings(font)):
+    with mpl.rc_context(rc_settings(font)):
         made = Figure(figsize=(wide, tall), layout="constrained")
         FigureCanvasAgg(made)
         axes = [made.add_subplot(down, across, place + 1) for place in range(len(shown))]
@@ -168,7 +178,7 @@ def _legend_columns(texts: Sequence[str], width: float) -> int:
     """How many names fit beside each other, in columns of equal length."""
     if not texts:
         return 1
-    room = width * style.POINTS_PER_INCH / (0.55 * (style.SIZE - 1) * max(map(len, texts)) + 30.0)
+    room = width * POINTS_PER_INCH / (0.55 * (SIZE - 1) * max(map(len, texts)) + 30.0)
     fits = max(1, min(len(texts), int(room)))
     return math.ceil(len(texts) / math.ceil(len(texts) / fits))
 
@@ -215,7 +225,7 @@ def _tick_words(axes: Sequence[Axes]) -> None:
     """The numbers at ticks as LaTeX: their minus sign is none of its letters. Names are LaTeX already."""
     for axis in (axis for ax in axes for axis in (ax.xaxis, ax.yaxis)):
         plain = axis.get_major_formatter()
-        if isinstance(plain, style.Numbers):
+        if isinstance(plain, Numbers):
             axis.set_major_formatter(_InLatex(plain))
 
 
@@ -231,7 +241,7 @@ def _say_once(axes: Sequence[Axes], across: int) -> None:
 
 def draw_into(ax: Axes, panel: Contents, names: str, font: str) -> Figure:
     """One panel on axes of a figure of the caller's own, which stays as large as it is."""
-    with mpl.rc_context(style.settings(font)):
+    with mpl.rc_context(rc_settings(font)):
         put(panel, ax, _plain)
         if names != "none" and _legend_texts([panel]):
             ax.legend(handlelength=1.8)
@@ -245,13 +255,13 @@ def _plain(text: str) -> str:
 
 
 def _height(shown: Sequence[Contents], width: float, across: int) -> float:
-    """Tall enough for the panels: rows and grids need a line per policy."""
+    """Tall enough for the panels: points with ranges and heat maps need a line per policy."""
     each = width / across
     heights = []
     for panel in shown:
-        if isinstance(panel, Rows):
+        if isinstance(panel, PointRanges):
             heights.append(0.5 + 0.19 * max(2, len(panel.rows)))
-        elif isinstance(panel, GridContents):
+        elif isinstance(panel, HeatMap):
             heights.append(0.9 + 0.2 * len(panel.rows))
         else:
             heights.append(max(1.3, GOLDEN * each))
@@ -265,7 +275,7 @@ def _equalize(shown: Sequence[Contents], axes: Sequence[Axes]) -> None:
             ax for p, ax in zip(shown, axes, strict=True) if (type(p), getattr(p, "y_label", "")) == which
         ]
         for get, put_limits in (("get_xlim", "set_xlim"), ("get_ylim", "set_ylim")):
-            if get == "get_ylim" and which[0] in (Rows, GridContents):
+            if get == "get_ylim" and which[0] in (PointRanges, HeatMap):
                 continue
             ends = [getattr(ax, get)() for ax in same]
             limits = (min(low for low, _ in ends), max(high for _, high in ends))
@@ -273,8 +283,8 @@ def _equalize(shown: Sequence[Contents], axes: Sequence[Axes]) -> None:
                 getattr(ax, put_limits)(*limits)
     for panel, ax in zip(shown, axes, strict=True):
         if isinstance(panel, Lines):
-            style.name_ticks(ax.yaxis, panel.y_scale)
-            style.name_ticks(ax.xaxis, panel.x_scale, panel.ticks)
+            name_ticks(ax.yaxis, panel.y_scale)
+            name_ticks(ax.xaxis, panel.x_scale, panel.ticks)
 
 
 # --- files ----------------------------------------------------------------------------------------------
@@ -293,7 +303,7 @@ def as_bytes(made: Figure, form: str) -> bytes:
         )
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     buffer: Any = io.StringIO() if form == "pgf" else io.BytesIO()
-    with mpl.rc_context(style.settings("sans")):
+    with mpl.rc_context(rc_settings("sans")):
         made.savefig(buffer, format=form, **({"metadata": undated[form]} if form in undated else {}))
     content: str | bytes = buffer.getvalue()
     return content.encode() if isinstance(content, str) else content
@@ -304,19 +314,19 @@ def write_figures(
     folder: str | os.PathLike[str],
     *,
     formats: Sequence[str] = ("pdf", "svg", "png"),
-    **looks: Any,
+    **layout: Any,
 ) -> list[Path]:
     """Write every chart of a study into a folder, a file per kind, world and format.
 
     ``scores``; per world ``regret-…``, ``final-…``, ``survival-…``, ``pairs-…``, ``probabilities-…`` and
-    ``timing-…``; ``sweep-…`` and ``heat-…`` where settings are swept. Names hold the label of the world, in
-    plain letters, after its number, so that they stay unique.
+    ``timing-…``; ``sweep-…`` and ``heat-…`` where settings are swept. Names hold the label of the
+    environment, in plain letters, after its number, so that they stay unique.
 
     Parameters
     ----------
     formats:
         Any of "pdf", "svg", "png", "pgf".
-    looks:
+    layout:
         As of :func:`figure`: width, font, …
 
     Returns
@@ -326,24 +336,24 @@ def write_figures(
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise InvalidArgumentError("formats", formats, f"some of {', '.join(FORMATS)}")
-    return write_files("figures", Path(folder), _files(study, formats, looks))
+    return write_files("figures", Path(folder), _files(study, formats, layout))
 
 
-def _files(study: Study, formats: Sequence[str], looks: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def _files(study: Study, formats: Sequence[str], layout: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     for name, panel in every_panel(study):
-        for form, content in _in_formats([panel], formats, looks):
+        for form, content in _in_formats([panel], formats, layout):
             yield f"{name}.{form}", content
 
 
 def _in_formats(
-    shown: Sequence[Contents], formats: Sequence[str], looks: dict[str, Any]
+    shown: Sequence[Contents], formats: Sequence[str], layout: dict[str, Any]
 ) -> Iterator[tuple[str, bytes]]:
     """One figure in every format: drawn once, and once more for LaTeX, which writes its own text."""
     made: dict[bool, Figure] = {}
     for form in formats:
         tex = form == "pgf"
         if tex not in made:
-            made[tex] = figure(shown, tex=tex, **looks)
+            made[tex] = figure(shown, tex=tex, **layout)
         yield form, as_bytes(made[tex], form)
 
 
@@ -355,9 +365,9 @@ def draw_figures(
     formats: Sequence[str],
     chosen: dict[str, Any],
     options: dict[str, Any],
-    **looks: Any,
+    **layout: Any,
 ) -> tuple[list[Path], str]:
-    """One figure of panels that are given as "KIND" or "KIND:WORLD", in every format; and its caption.
+    """One figure of panels that are given as "KIND" or "KIND:ENVIRONMENT", in every format; and its caption.
 
     Options that a kind does not take are for the other panels; each must be for one of them.
     """
@@ -366,18 +376,18 @@ def draw_figures(
     shown: list[Contents] = []
     used: set[str] = set()
     for text in wanted:
-        kind, _, world = text.partition(":")
+        kind, _, environment = text.partition(":")
         takes = inspect.signature(KINDS[kind]).parameters if kind in KINDS else {}
         mine = {name: value for name, value in options.items() if name in takes}
         used |= mine.keys()
-        shown += contents(study, kind, world=world or None, **chosen, **mine)
+        shown += contents(study, kind, environment=environment or None, **chosen, **mine)
     for name, value in options.items():
         if name not in used:
             raise InvalidArgumentError(
                 f"--{name}", value, f"for a panel that takes it: {', '.join(wanted)} do not"
             )
     path = target.with_suffix("") if target.suffix[1:] in FORMATS else target
-    files = [(f"{path.name}.{form}", content) for form, content in _in_formats(shown, formats, looks)]
+    files = [(f"{path.name}.{form}", content) for form, content in _in_formats(shown, formats, layout)]
     tables = [panel.table for panel in shown if isinstance(panel, Lines) and panel.table]
     files += [(f"{path.name}.tex", "\n".join(tables).encode())] if tables else []
     lettered = [f"({chr(ord('a') + i)}) {panel.caption}" for i, panel in enumerate(shown)]
@@ -390,7 +400,7 @@ def every_panel(study: Study) -> Iterator[tuple[str, Contents]]:
     for kind in (name for name in KINDS if name not in SLOW):
         for panel in panels(study.cells)[: 1 if kind in ONCE else None]:
             try:
-                (found,) = contents(study, kind, world=panel.number + 1)
+                (found,) = contents(study, kind, environment=panel.number + 1)
             except InvalidArgumentError:
                 continue  # nothing was swept, or recorded
             if not _empty(found):
@@ -401,7 +411,7 @@ def every_panel(study: Study) -> Iterator[tuple[str, Contents]]:
 def _empty(panel: Contents) -> bool:
     if isinstance(panel, Lines):
         return not panel.lines
-    return not panel.rows if isinstance(panel, (Rows, GridContents)) else not panel.names
+    return not panel.rows if isinstance(panel, (PointRanges, HeatMap)) else not panel.names
 
 
 def plain_name(label: str) -> str:

@@ -1,1 +1,1 @@
-"""The numbers of a study: tables as DataFrames, their statistics, scores. Nothing here prints or draws."""
+"""The numbers of a study: DataFrames, statistics, scores, bounds, rows of charts. Nothing here is drawn."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from bothworlds._jit import FloatArray
+from bothworlds.errors import StoreError
 from bothworlds.inference.checkpoints import CheckpointEvidence
 from bothworlds.report.folder import Results, Runs
-from bothworlds.report.numbers.lower import asymptotic_bounds
+from bothworlds.report.numbers.bounds import lower_bounds
 from bothworlds.report.numbers.statistics import (
     LIFTED,
     UNKNOWN_GROWTH,
@@ -27,9 +28,12 @@ from bothworlds.report.numbers.statistics import (
     trimmed_mean,
 )
 
+if TYPE_CHECKING:
+    from bothworlds.report.study import Study
+
 CELL_KEYS = ["cell", "policy", "environment", "horizon"]
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
-NO_GAPS = "no fixed gaps"
+NOT_FIXED = "not fixed"  # gaps
 LAW_WEIGHTS = [
     "weight_bounded",
     "weight_log",
@@ -52,7 +56,7 @@ def cells(results: Results) -> pd.DataFrame:
                 "environment": environments[cell["environment"]]["label"],
                 "horizon": cell["horizon"],
                 "n_arms": cell["n_arms"],
-                "world": NO_GAPS if cell["gaps"] is None else "fixed gaps",
+                "gaps": NOT_FIXED if cell["gaps"] is None else "fixed",
                 "optimal": pd.NA if cell["optimal"] is None else len(cell["optimal"]),
                 "replications": 0 if runs is None else runs.replications.size,
             }
@@ -140,7 +144,7 @@ def curves(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
 
 def summary(results: Results, cells: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """The last row of every curve, with the worst replication, trimmed mean, spread, and lower bounds."""
-    lower = asymptotic_bounds(results.manifest)
+    lower = lower_bounds(results.manifest)
     last = curves.drop_duplicates("cell", keep="last").set_index("cell").to_dict("index")
     rows = []
     for key, runs in _present(results, cells):
@@ -355,7 +359,7 @@ def _decided(standing: FloatArray, optimal: Any) -> Any:
 
 
 def _ever(flags: FloatArray) -> float:
-    """The share of replications in which it ever was; NaN where nobody knows."""
+    """The share of replications in which a flag was ever set; NaN where it is not known."""
     return float(np.fmax.reduce(flags, axis=1).mean())
 
 
@@ -369,3 +373,80 @@ def timing(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
     frame["nanoseconds_per_round"] = 1e9 * frame["seconds"] / frame["rounds"]
     columns = [*CELL_KEYS, "n_arms", "rounds", "seconds", "nanoseconds_per_round"]
     return frame[columns + swept(cells)]
+
+
+# --- two studies: the same policy in the same environment, before and after ---------------------------------
+
+COMPARISON_COLUMNS = [
+    "environment",
+    "horizon",
+    "policy",
+    "mean_a",
+    "mean_b",
+    "difference",
+    "low",
+    "high",
+    "paired",
+]
+
+
+def compare(a: Study, b: Study) -> pd.DataFrame:
+    """Final regret of two studies, cell by cell: see :meth:`Study.compare`."""
+    rows = []
+    there = _played_cells(b)
+    for key, cell in _played_cells(a).items():
+        if key in there:
+            rows.append(_comparison_row(key, a, cell, b, there[key]))
+    if not rows:
+        raise StoreError(
+            f"{a.path} and {b.path} have no cell in common: the labels of policies and environments, and the "
+            f"horizon, must be equal; there are {_some_policies(a)} here and {_some_policies(b)} there"
+        )
+    return pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
+
+
+def _some_policies(study: Study) -> str:
+    return ", ".join(f"“{name}”" for name in study.policies[:4]) + (", …" if len(study.policies) > 4 else "")
+
+
+def _played_cells(study: Study) -> dict[tuple[str, int, str], int]:
+    played = study.cells[study.cells["replications"] > 0]
+    keys = zip(played["environment"], played["horizon"], played["policy"], strict=True)
+    return dict(zip(((str(e), int(t), str(p)) for e, t, p in keys), played["cell"].astype(int), strict=True))
+
+
+def _comparison_row(
+    key: tuple[str, int, str], a: Study, cell_a: int, b: Study, cell_b: int
+) -> dict[str, Any]:
+    ours, theirs = a.runs(cell_a), b.runs(cell_b)
+    x, y = ours.regret[:, -1], theirs.regret[:, -1]
+    paired = a.manifest["seed"] == b.manifest["seed"] and _environment_settings(
+        a, cell_a
+    ) == _environment_settings(b, cell_b)
+    if paired:
+        _, i, j = np.intersect1d(ours.replications, theirs.replications, return_indices=True)
+        paired = i.size > 0
+        change = y[j] - x[i]
+    if paired:
+        difference = float(change.mean())
+        low, high = (float(end[0]) for end in mean_band(change[:, None]))
+    else:
+        difference = float(y.mean() - x.mean())
+        low, high = _welch(x, y)
+    means = {"mean_a": float(x.mean()), "mean_b": float(y.mean())}
+    ends = {"difference": difference, "low": low, "high": high, "paired": bool(paired)}
+    return dict(zip(("environment", "horizon", "policy"), key, strict=True)) | means | ends
+
+
+def _environment_settings(study: Study, cell: int) -> Any:
+    return study.manifest["environments"][study.manifest["cells"][cell]["environment"]]["settings"]
+
+
+def _welch(x: Any, y: Any) -> tuple[float, float]:
+    """95% interval of the difference of two means of independent samples."""
+    if min(x.size, y.size) < 2:
+        return np.nan, np.nan
+    from scipy import stats  # noqa: PLC0415 - a second to import
+
+    interval = stats.ttest_ind(y, x, equal_var=False).confidence_interval(0.95)
+    return float(interval.low), float(interval.high)

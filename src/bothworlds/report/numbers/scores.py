@@ -33,7 +33,7 @@ import pandas as pd
 
 from bothworlds._jit import FloatArray
 from bothworlds._words import plural
-from bothworlds.report.numbers.frames import NO_GAPS, at_largest_horizon, swept
+from bothworlds.report.numbers.frames import NOT_FIXED, at_largest_horizon, swept
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -104,7 +104,7 @@ def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for _, group in frame.groupby(["environment", "horizon"], sort=False):
         n_arms, horizon = int(group["n_arms"].iloc[0]), int(group["horizon"].iloc[0])
-        gaps = bool(group["world"].iloc[0] != NO_GAPS)
+        gaps = bool(group["gaps"].iloc[0] != NOT_FIXED)
         unit = regret_unit(n_arms, horizon, gaps)
         means = group["mean"].to_numpy(dtype=np.float64)
         ratio = ratios_to_best(means, unit)

@@ -213,6 +213,17 @@ def last_decade(rounds: IntArray) -> slice:
     return slice(int(np.searchsorted(rounds * WINDOW, rounds[-1])), None)
 
 
+def evenly(n: int, most: int) -> list[int]:
+    """At most ``most`` of the indices 0..n-1, evenly spaced, the first and the last among them.
+
+    >>> evenly(5, 10), evenly(9, 3)
+    ([0, 1, 2, 3, 4], [0, 4, 8])
+    """
+    if n <= most:
+        return list(range(n))
+    return [int(i) for i in np.unique(np.linspace(0, n - 1, most).round())]
+
+
 def fit_growth(rounds: IntArray, regret: FloatArray) -> Growth:
     """The growth of the mean of some curves.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import count
@@ -23,19 +22,8 @@ from markupsafe import Markup
 
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural, some_are
-from bothworlds.report.charts.draw import VEGA_LITE, vega_config
-from bothworlds.report.charts.palette import (
-    COLORS,
-    DARK_COLORS,
-    PAGE_LOOK,
-    dash,
-    ink_on,
-    marker,
-    ratio_colors,
-    shade_colors,
-)
-from bothworlds.report.charts.rows import Panel, panels
 from bothworlds.report.folder import write_files
+from bothworlds.report.numbers.rows import Panel, panels
 from bothworlds.report.numbers.scores import (
     GAPS_SCORE,
     MINIMAX_SCORE,
@@ -44,9 +32,20 @@ from bothworlds.report.numbers.scores import (
     ratio_names,
     scorecard,
 )
+from bothworlds.report.page.charts import VEGA_LITE, vega_config
 from bothworlds.report.page.data import page_data
-from bothworlds.report.text.findings import findings
-from bothworlds.report.text.tables import LOG_ENDED, MISSING, format_fixed, format_number
+from bothworlds.report.page.sections import Section, findings
+from bothworlds.report.palette import (
+    COLORS,
+    DARK_COLORS,
+    PAGE_THEME,
+    dash,
+    ink_on,
+    marker,
+    ratio_colors,
+    shade_colors,
+)
+from bothworlds.report.tables import LOG_ENDED, MISSING, format_fixed, format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -67,22 +66,6 @@ STATISTICS = {
 """What the table of numbers can show, one at a time: the class of its cells, and its name."""
 MOST_COLUMNS = 12
 """More worlds than that, and more than policies, stand in rows."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section that another part of the package adds to the page, e.g. "Where did the regret go?".
-
-    Text is split into paragraphs at empty lines; charts are Altair charts or Vega-Lite specifications with
-    their data inside; tables are frames. Titles and text are escaped.
-    """
-
-    title: str
-    text: str = ""
-    charts: Sequence[tuple[str, Any]] = ()
-    legend: Sequence[tuple[str, str]] = ()
-    """Color and name of what the charts have in common, said once."""
-    tables: Sequence[tuple[str, pd.DataFrame]] = ()
 
 
 def write_report(
@@ -176,7 +159,7 @@ def templates() -> jinja2.Environment:
         "twice": lambda name: (name, name),
     }
     environment.tests["known"] = pd.notna
-    environment.globals |= {"color": PAGE_LOOK.color, "dash": dash, "marker": marker}
+    environment.globals |= {"color": PAGE_THEME.color, "dash": dash, "marker": marker}
     environment.policies["json.dumps_kwargs"] = {
         "ensure_ascii": False,
         "separators": (",", ":"),
@@ -368,7 +351,7 @@ def _extra_spec(chart: Any) -> dict[str, Any]:
     spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
     if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
         spec["width"] = "container"
-    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE_LOOK))
+    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE_THEME))
 
 
 def _command(manifest: dict[str, Any]) -> str:

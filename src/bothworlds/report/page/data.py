@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.charts import draw
-from bothworlds.report.charts.palette import LOOKS, PAGE_LOOK, dash, marker
-from bothworlds.report.charts.rows import (
+from bothworlds.report.figures.choice import choose_policies, telling_setting
+from bothworlds.report.figures.contents import heat, symbol
+from bothworlds.report.numbers.rows import (
     ChartRow,
     Panel,
     Sweep,
@@ -26,9 +26,9 @@ from bothworlds.report.charts.rows import (
     probability_rows,
     short_labels,
 )
-from bothworlds.report.figures.choice import choose_policies, telling_setting
-from bothworlds.report.figures.contents import heat, symbol
 from bothworlds.report.numbers.scores import RATIO_STEPS
+from bothworlds.report.page import charts
+from bothworlds.report.palette import N_STYLES, PAGE_THEME, dash, marker
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -81,10 +81,10 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
     overview = [panel.number for panel in here if panel.largest and curves.keys() & panel.cells.values()]
     return {
         "policies": policies,
-        "short": short_labels(policies, draw.LONGEST_NAME),
+        "short": short_labels(policies, charts.LONGEST_NAME),
         "swept": swept_values(study),
         "color": telling_setting(study, policies)[0] or "policy",
-        "looks": [[PAGE_LOOK.color(i), dash(i), marker(i)] for i in range(LOOKS)],
+        "styles": [[PAGE_THEME.color(i), dash(i), marker(i)] for i in range(N_STYLES)],
         "shown": order[:MOST_POLICIES] if len(policies) > MOST_POLICIES else list(range(len(policies))),
         "order": order,
         "best": MOST_POLICIES,
@@ -101,8 +101,8 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
         "sweeps": [_sweep(sweep) for sweep in swept],
         "heats": _heats(study, here),
         "specs": _specs(policies, bounds is not None, swept),
-        "config": draw.vega_config(PAGE_LOOK),
-        "steps": {"finals": draw.FINALS_STEP, "pairs": draw.PAIRS_STEP},
+        "config": charts.vega_config(PAGE_THEME),
+        "steps": {"finals": charts.FINALS_STEP, "pairs": charts.PAIRS_STEP},
     }
 
 
@@ -114,20 +114,20 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
         spec.pop("config", None)
         return spec
 
-    page: dict[str, Any] = {"look": PAGE_LOOK, "width": None}
-    curves = draw.curves_chart(
+    page: dict[str, Any] = {"theme": PAGE_THEME, "width": None}
+    curves = charts.curves_chart(
         "rows", policies, bounds="bounds" if bounds else None, x="linear", height=260, legend=False, **page
     )
     specs = {
         "curves": curves,
-        "finals": draw.finals_chart("rows", policies, **page),
-        "tails": draw.tails_chart("rows", policies, **page),
-        "probabilities": draw.probabilities_chart("rows", x="linear", height=280, **page),
-        "pairs": draw.pairs_chart("rows", policies, **page),
+        "finals": charts.finals_chart("rows", policies, **page),
+        "tails": charts.tails_chart("rows", policies, **page),
+        "probabilities": charts.probabilities_chart("rows", x="linear", height=280, **page),
+        "pairs": charts.pairs_chart("rows", policies, **page),
     }
     if swept:
-        specs["heat"] = draw.heat_chart("rows", **page)
-        specs["sweeps"] = draw.sweep_chart(
+        specs["heat"] = charts.heat_chart("rows", **page)
+        specs["sweeps"] = charts.sweep_chart(
             "rows", [], setting="setting", y="linear", height=300, legend=False, **page
         )
     return {name: plain(chart) for name, chart in specs.items()}
@@ -153,11 +153,11 @@ def swept_values(study: Study) -> dict[str, list[float | None]]:
 def _heats(study: Study, panels: Sequence[Panel]) -> list[dict[str, Any]]:
     """Final regret by the first two swept settings, of worlds with results; none where fewer are swept."""
     found = []
-    names = choose_policies(study, None, None, None)
+    legend = choose_policies(study, None, None, None)
     last = len(RATIO_STEPS) - 1
     for panel in panels:
         try:
-            grid = heat(study, panel, names)
+            grid = heat(study, panel, legend)
         except InvalidArgumentError:
             continue
         shades = [[None if math.isnan(s) else round(last * s) for s in line] for line in grid.shades.tolist()]
@@ -208,14 +208,14 @@ def _probabilities(study: Study, panels: Sequence[Panel], names: dict[str, int])
             found[f"{panel.number}-{names[policy]}"] = {
                 "rounds": rounds,
                 "arms": arms,
-                "colors": draw.arm_colors(arms),
+                "colors": charts.arm_colors(arms),
                 "p": shares,
             }
     return found
 
 
 def _sweep(sweep: Sweep) -> dict[str, Any]:
-    """The rows of a sweep by view, with the look of each series."""
+    """The rows of a sweep by view, with the style of each series."""
     series = sweep.series()
     index = {name: i for i, name in enumerate(series)}
     views = [

@@ -35,7 +35,7 @@
   // The color of each policy: its own, or a shade by the value of a swept setting.
   function colors() {
     const values = data.swept[state.color];
-    if (!values) return data.policies.map((_, i) => data.looks[i % data.looks.length][0]);
+    if (!values) return data.policies.map((_, i) => data.styles[i % data.styles.length][0]);
     const known = values.filter((value) => value !== null);
     const [low, high] = [Math.min(...known), Math.max(...known)];
     const place = low > 0 && high > 20 * low ? Math.log : (value) => value;
@@ -545,11 +545,11 @@
     }), values, "low");
     const swept = [...new Set(values.map((row) => row.value))].sort((a, b) => a - b);
     for (const { encoding } of spec.layer) if (encoding.x.axis) Object.assign(encoding.x.axis, { values: swept, labelOverlap: "greedy" });
-    const looks = sweep.series.map((_, i) => data.looks[i % data.looks.length]);
+    const styles = sweep.series.map((_, i) => data.styles[i % data.styles.length]);
     for (const { encoding } of spec.layer) {
       encoding.x.title = sweep.symbol;
       ["color", "strokeDash", "shape"].forEach((channel, k) => {
-        if (encoding[channel]) encoding[channel].scale = { domain: sweep.series, range: looks.map((look) => look[k]) };
+        if (encoding[channel]) encoding[channel].scale = { domain: sweep.series, range: styles.map((style) => style[k]) };
       });
     }
     await sweepChart.draw(spec, { rows: values });

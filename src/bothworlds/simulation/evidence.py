@@ -12,12 +12,12 @@ from bothworlds.inference import state as evidence_state
 from bothworlds.inference.checkpoints import CheckpointEvidence, Truth, evidence_at_checkpoint
 from bothworlds.inference.sums import N_COUNTS, PULLS
 from bothworlds.policies.base import Policy
-from bothworlds.simulation.engine import Record, no_record
+from bothworlds.simulation.engine import RoundRecord, no_record
 
 N_LOOKED = len(CheckpointEvidence._fields)
 
 
-class Watch:
+class EvidenceRecorder:
     """Keeps what ``Bandit(evidence=…)`` would keep, and looks at it at the checkpoints.
 
     Probabilities are kept of policies that draw from some, and of no others: ``"full"``, or ``"arms"``.
@@ -28,9 +28,9 @@ class Watch:
         self.environment, self.marks = environment, marks
         self.state = evidence_state.init(environment.n_arms, policy.explicit)
         self.looks: FloatArray = np.full((marks.size, N_LOOKED), np.nan)
-        self._waiting: tuple[Any, ...] = no_record(environment.n_arms)[3:]  # without inner life
+        self._waiting: tuple[Any, ...] = no_record(environment.n_arms)[3:]  # without what is for traces
 
-    def follow(self, record: Record, world: Any, t: int) -> None:
+    def follow(self, record: RoundRecord, world: Any, t: int) -> None:
         """Take in the rounds of a record, of which t is the last, and look if that is a checkpoint."""
         n_arms = self.environment.n_arms
         self.state.sums.counts[PULLS::N_COUNTS] += np.bincount(record.arms, minlength=n_arms)

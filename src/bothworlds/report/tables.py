@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bothworlds.report.numbers.frames import LAW_WEIGHTS
+from bothworlds.report.numbers.frames import LAW_WEIGHTS, compare
 from bothworlds.report.numbers.scores import MINIMAX_SCORE, RATIO_STEPS, Scorecard, ratio_step, scorecard
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ TABLE_COLUMNS: dict[str, tuple[Column, ...]] = {
         ("cell", True, lambda row: f"{row['cell']}"),
         *CELL_COLUMNS,
         ("arms", True, lambda row: f"{row['n_arms']}"),
-        ("world", False, lambda row: row["world"]),
+        ("gaps", False, lambda row: row["gaps"]),
         ("optimal arms", True, lambda row: MISSING if pd.isna(row["optimal"]) else f"{row['optimal']}"),
         ("replications", True, lambda row: f"{row['replications']}"),
     ),
@@ -398,3 +398,37 @@ def _score_notes(card: Scorecard, *, shown: bool) -> tuple[str, ...]:
     kinds = ["Score: (R + K)/(R of the best + K), 1 is the best"] if len(minimax) < n_environments else []
     kinds += ["* no fixed gaps: R/√(KT), about 1 is the minimax rate"] if minimax else []
     return "; ".join(kinds) + ".", MARK_LEGEND + ".", overall, ROBUST_NOTE
+
+
+# --- two studies ------------------------------------------------------------------------------------------
+
+
+def comparison_table(a: Study, b: Study) -> TextTable:
+    """The comparison for readers; differences beyond chance are marked."""
+    frame = compare(a, b)
+    rows: list[tuple[str, ...]] = []
+    styles = {}
+    for number, row in enumerate(frame.to_dict("records")):
+        clear = row["low"] > 0.0 or row["high"] < 0.0
+        mark = ("▲" if row["low"] > 0.0 else "▼") if clear else ""
+        styles[number, 5] = ("red" if row["low"] > 0.0 else "cyan") if clear else ""
+        change = f"{plus_minus(row['difference'], row['low'], row['high'])} {mark}".strip()
+        same = row["difference"] == row["low"] == row["high"] == 0.0
+        rows.append(
+            (
+                str(row["environment"]),
+                f"{row['horizon']:,}",
+                str(row["policy"]),
+                format_number(row["mean_a"]),
+                format_number(row["mean_b"]),
+                "same" if same else change,
+            )
+        )
+    header = ("environment", "horizon", "policy", "mean a", "mean b", "b − a ± 95%")
+    notes = [f"a: {a.path}, b: {b.path}. ▼ less regret beyond chance, ▲ more."]
+    if not frame["paired"].all():
+        notes.append("Seeds or worlds differ: intervals of independent samples.")
+    for name, study in (("a", a), ("b", b)):
+        notes += [] if study.complete else [f"{name} is not complete: {study.status}."]
+    numbers = (False, True, False, True, True, True)
+    return TextTable("Final regret of two studies", header, rows, numbers, tuple(notes), styles)

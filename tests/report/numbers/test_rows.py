@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bothworlds.report.charts import draw, rows
-from bothworlds.report.charts.rows import families, find_sweeps
+from bothworlds.report.numbers import rows
+from bothworlds.report.numbers.rows import families, find_sweeps
+from bothworlds.report.page import charts
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +150,7 @@ def test_entries_that_differ_in_another_setting_are_other_families():
 def test_charts_are_valid_and_name_every_policy(study, bounds, panels, policies):
     found = rows.curve_rows(rows.by_cell(study.curves), panels[1], policies, points=5)
     theory = rows.bound_rows(bounds, panels[1], points=5)
-    spec = draw.curves_chart(found, policies, bounds=theory, y="log").to_dict()
+    spec = charts.curves_chart(found, policies, bounds=theory, y="log").to_dict()
     assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"] == policies
     assert spec["layer"][0]["encoding"]["y"]["scale"]["type"] == "symlog"
     top = spec["layer"][0]["encoding"]["y"]["axis"]["values"][-1]

@@ -1,7 +1,7 @@
-"""Draw rows of :mod:`bothworlds.report.charts.rows` as Altair charts.
+"""Draw rows of :mod:`bothworlds.report.numbers.rows` as Altair charts.
 
-Each function takes rows, or the name of a data set that the page fills in, and a :class:`Look`: the page's
-look refers to CSS variables, so that its charts follow dark mode and print without being drawn again.
+Each function takes rows, or the name of a data set that the page fills in, and a :class:`Theme`: the page's
+theme refers to CSS variables, so that its charts follow dark mode and print without being drawn again.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from typing import Any, Literal
 
 import altair as alt
 
-from bothworlds.report.charts.palette import (
+from bothworlds.report.numbers.rows import AxisScale, ChartRow, short_labels
+from bothworlds.report.numbers.scores import RATIO_STEPS
+from bothworlds.report.palette import (
     ARM_COLORS,
     OTHER_ARMS_COLOR,
-    PAPER_LOOK,
-    Look,
+    PAPER_THEME,
+    Theme,
     dash,
     marker,
 )
-from bothworlds.report.charts.rows import ChartRow, short_labels
-from bothworlds.report.numbers.scores import RATIO_STEPS
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 RowsOrName = list[ChartRow] | str
-Scale = Literal["linear", "log"]
 AXIS_LABEL = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"
 Band = Literal["mean", "spread"]
 LONGEST_NAME = 22  # letters of a policy's name beside a chart
@@ -48,37 +47,37 @@ def sized(chart: Any, width: int | None, height: int, title: str | None) -> Any:
     return chart if title is None else chart.properties(title=title)
 
 
-def vega_config(look: Look, *, size: int = 12) -> dict[str, Any]:
-    """The Vega-Lite config that goes with a look."""
-    text = {"labelColor": look.ink, "titleColor": look.ink, "labelFontSize": size, "titleFontSize": size}
+def vega_config(theme: Theme, *, size: int = 12) -> dict[str, Any]:
+    """The Vega-Lite config that goes with a theme."""
+    text = {"labelColor": theme.ink, "titleColor": theme.ink, "labelFontSize": size, "titleFontSize": size}
     return {
-        "background": None if look is not PAPER_LOOK else look.paper,
-        "font": look.font,
+        "background": None if theme is not PAPER_THEME else theme.paper,
+        "font": theme.font,
         "view": {"stroke": None},
         "axis": {
             **text,
             "titleFontWeight": "normal",
-            "gridColor": look.grid,
-            "domainColor": look.muted,
-            "tickColor": look.muted,
+            "gridColor": theme.grid,
+            "domainColor": theme.muted,
+            "tickColor": theme.muted,
             "labelPadding": 4,
             "titlePadding": 8,
             "tickSize": 4,
         },
         "legend": {**text, "labelLimit": 360, "symbolStrokeWidth": 2, "rowPadding": 4},
-        "title": {"color": look.ink, "fontSize": size + 1, "fontWeight": "bold", "anchor": "start"},
+        "title": {"color": theme.ink, "fontSize": size + 1, "fontWeight": "bold", "anchor": "start"},
         "header": {**text, "labelFontWeight": "bold"},
     }
 
 
-def policy_scales(policies: Sequence[str], look: Look, legend: bool) -> dict[str, Any]:
+def policy_scales(policies: Sequence[str], theme: Theme, legend: bool) -> dict[str, Any]:
     """One legend for color and shape; none on the page, which has its own."""
     names, indices = list(policies), range(len(policies))
     columns = 2 if max(map(len, names), default=0) < 28 else 1
     show = alt.Legend(title=None, orient="bottom", columns=columns, symbolOpacity=1) if legend else None
     return {
         "color": alt.Color(
-            "policy:N", scale=alt.Scale(domain=names, range=[look.color(i) for i in indices]), legend=show
+            "policy:N", scale=alt.Scale(domain=names, range=[theme.color(i) for i in indices]), legend=show
         ),
         "strokeDash": alt.StrokeDash(
             "policy:N", scale=alt.Scale(domain=names, range=[dash(i) for i in indices]), legend=None
@@ -125,7 +124,7 @@ def powers(low: float, high: float, *, signed: bool = True) -> list[float]:
 def axis(
     field: str,
     title: str,
-    scale: Scale,
+    scale: AxisScale,
     rows: RowsOrName,
     *others: str,
     signed: bool = True,
@@ -150,7 +149,7 @@ def axis(
     return {"field": field, "type": "quantitative", "title": title, "scale": shape, "axis": axis}
 
 
-def rounds_axis(rows: RowsOrName, scale: Scale) -> Any:
+def rounds_axis(rows: RowsOrName, scale: AxisScale) -> Any:
     """The axis of rounds."""
     return alt.X(**axis("round", "round", scale, rows, signed=False))
 
@@ -163,10 +162,10 @@ def curves_chart(
     policies: Sequence[str],
     *,
     bounds: RowsOrName | None = None,
-    x: Scale = "log",
-    y: Scale = "linear",
+    x: AxisScale = "log",
+    y: AxisScale = "linear",
     band: Band = "mean",
-    look: Look = PAPER_LOOK,
+    theme: Theme = PAPER_THEME,
     width: int | None = 300,
     height: int = 220,
     title: str | None = None,
@@ -185,7 +184,7 @@ def curves_chart(
             from_="band === 'mean' ? datum.low : datum.q05", to="band === 'mean' ? datum.high : datum.q95"
         )
     )
-    scales = policy_scales(policies, look, legend)
+    scales = policy_scales(policies, theme, legend)
     horizontal = rounds_axis(rows, x)
     wide = ("low", "high") if band == "mean" else ("q05", "q95")
     reach = rows
@@ -202,7 +201,7 @@ def curves_chart(
         layers.append(_bounds_layer(bounds, horizontal, scales))
     if isinstance(rows, str):
         layers.append(_names_layer(horizontal, scales))
-    if look is not PAPER_LOOK:
+    if theme is not PAPER_THEME:
         layers.append(_hover_layer(base, horizontal, vertical, scales))
     chart = alt.layer(*layers).add_params(*params)
     return sized(chart, width, height, title)
@@ -264,7 +263,7 @@ def _names_layer(horizontal: Any, scales: dict[str, Any]) -> Any:
 
 
 def _hover_layer(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> Any:
-    """The nearest point answers, wherever the pointer is."""
+    """The point nearest to the pointer, with a tooltip."""
     near = alt.selection_point(
         name="near",
         nearest=True,
@@ -299,15 +298,15 @@ def finals_chart(
     rows: RowsOrName,
     policies: Sequence[str],
     *,
-    x: Scale = "linear",
-    look: Look = PAPER_LOOK,
+    x: AxisScale = "linear",
+    theme: Theme = PAPER_THEME,
     width: int | None = 300,
     height: int | None = None,
     title: str | None = None,
 ) -> Any:
     """Final regret: a dot per replication, a box from quartile to quartile, whiskers to 5% and 95%."""
     base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
-    scales = policy_scales(policies, look, False)
+    scales = policy_scales(policies, theme, False)
     row = alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies))
     across = axis("regret", "final regret", x, rows, zero=False)
     across["scale"].padding = 6  # no dot is cut at the edge
@@ -331,13 +330,13 @@ def tails_chart(
     rows: RowsOrName,
     policies: Sequence[str],
     *,
-    look: Look = PAPER_LOOK,
+    theme: Theme = PAPER_THEME,
     width: int | None = 300,
     height: int = 220,
     title: str | None = None,
 ) -> Any:
     """The share of replications with more final regret than x, on a log scale: a step per replication."""
-    scales = policy_scales(policies, look, False)
+    scales = policy_scales(policies, theme, False)
     base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
     share = alt.Y(
         "share:Q",
@@ -357,7 +356,7 @@ def tails_chart(
 
 
 def heat_chart(
-    rows: RowsOrName, *, look: Look = PAPER_LOOK, width: int | None = 300, height: int = 220
+    rows: RowsOrName, *, theme: Theme = PAPER_THEME, width: int | None = 300, height: int = 220
 ) -> Any:
     """Final regret by two swept settings: a place per pair, colored in the steps of the ratio."""
     base = alt.Chart(chart_data(rows)).encode(x=alt.X("x:O", axis=alt.Axis(labelAngle=0)), y=alt.Y("y:O"))
@@ -369,7 +368,7 @@ def heat_chart(
         "step:O", scale=alt.Scale(domain=steps, range=[f"var(--i{i})" for i in steps]), legend=None
     )
     tooltip = [alt.Tooltip("x:O"), alt.Tooltip("y:O"), number_tooltip("mean", "mean regret")]
-    places = base.mark_rect(stroke=look.paper, strokeWidth=2, aria=False).encode(color=fill, tooltip=tooltip)
+    places = base.mark_rect(stroke=theme.paper, strokeWidth=2, aria=False).encode(color=fill, tooltip=tooltip)
     texts = base.mark_text(aria=False).encode(text=alt.Text("mean:Q", format=",.3~r"), color=ink)
     return sized((places + texts).resolve_scale(color="independent"), width, height, None)
 
@@ -377,8 +376,8 @@ def heat_chart(
 def probabilities_chart(
     rows: RowsOrName,
     *,
-    x: Scale = "log",
-    look: Look = PAPER_LOOK,
+    x: AxisScale = "log",
+    theme: Theme = PAPER_THEME,
     width: int | None = 300,
     height: int = 220,
     title: str | None = None,
@@ -389,7 +388,7 @@ def probabilities_chart(
     The color follows ``order``, so the page can fill in any run; the legend names places, not arms, unless
     ``arms`` names them.
     """
-    seams = look.paper
+    seams = theme.paper
     colors = [*ARM_COLORS]
     legend = None
     if arms is not None:
@@ -435,12 +434,12 @@ def pairs_chart(
     rows: RowsOrName,
     policies: Sequence[str],
     *,
-    look: Look = PAPER_LOOK,
+    theme: Theme = PAPER_THEME,
     width: int | None = 300,
     title: str | None = None,
 ) -> Any:
     """Differences of regret to a reference policy with their 95% intervals; left of zero is better."""
-    scales = policy_scales(policies, look, False)
+    scales = policy_scales(policies, theme, False)
     base = alt.Chart(chart_data(rows)).encode(
         y=alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies)),
         color=scales["color"],
@@ -459,7 +458,7 @@ def pairs_chart(
     dot = base.mark_point(filled=True, size=70, opacity=1, aria=False).encode(
         x=alt.X(**across), shape=scales["shape"], tooltip=tooltip
     )
-    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=look.muted, strokeDash=[4, 3])
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=theme.muted, strokeDash=[4, 3])
     chart = alt.layer(zero.encode(x="zero:Q"), *_if_any(rule, rows, "low"), dot)
     return sized(chart, width, PAIRS_STEP * max(1, len(policies) - 1), title)
 
@@ -469,16 +468,16 @@ def sweep_chart(
     series: Sequence[str],
     *,
     setting: str,
-    x: Scale = "linear",
-    y: Scale = "log",
-    look: Look = PAPER_LOOK,
+    x: AxisScale = "linear",
+    y: AxisScale = "log",
+    theme: Theme = PAPER_THEME,
     width: int | None = 300,
     height: int = 220,
     title: str | None = None,
     legend: bool = True,
 ) -> Any:
     """Final regret against a swept setting, a line per series."""
-    scales = policy_scales(series, look, legend)
+    scales = policy_scales(series, theme, legend)
     base = alt.Chart(chart_data(rows)).transform_calculate(policy="datum.series")
     horizontal = alt.X(**axis("value", setting, x, rows, signed=False))
     vertical = alt.Y(**axis("mean", "final regret", y, rows, "low", "high", zero=y == "linear"))

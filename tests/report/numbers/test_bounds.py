@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import pytest
 
 import bothworlds as bw
 from bothworlds.experiments import parse, run_study
+from bothworlds.report.numbers.bounds import upper_bounds
 from bothworlds.report.page import page
-from bothworlds.report.theory import bounds, regret_section
 from interpreting import plain_python  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.usefixtures("plain_python")
@@ -45,7 +42,7 @@ def study(plain_python, tmp_path_factory):  # noqa: F811
 
 
 def test_one_bound_of_each_kind_under_its_own_name(study):
-    found = bounds(study)
+    found = upper_bounds(study)
     names = {cell: set(frame["name"]) for cell, frame in found.groupby("cell")}
     stated = bw.theory.bound(bw.TsallisINF(), n_arms=3, horizon=50, gaps=[0.0, 0.25, 0.25])
     least = (stated.adversarial, stated.self_bounding)
@@ -57,7 +54,7 @@ def test_one_bound_of_each_kind_under_its_own_name(study):
     assert all("O(·) with constant 1" in name for name in names[2])
     assert 3 not in names  # nothing is stated about uniform play
     assert found["round"].max() == 50
-    assert set(bounds(study, cells=[1, 3])["cell"]) == {1}
+    assert set(upper_bounds(study, cells=[1, 3])["cell"]) == {1}
     assert "bounds of theory" in page(study, bounds=found)
 
 
@@ -74,7 +71,7 @@ def test_no_bound_is_claimed_for_late_feedback(tmp_path):
     late = 'kind = "delayed"\nmean = 3\nbase = { kind = "bernoulli", n_arms = 3, gap = 0.25 }\n'
     text = FILE[: FILE.index("[[environment]]")] + "[[environment]]\n" + late
     run_study(parse(text), tmp_path / "s", jobs=1, progress=False)
-    assert bounds(bw.Study.load(tmp_path / "s")) is None
+    assert upper_bounds(bw.Study.load(tmp_path / "s")) is None
 
 
 def test_a_study_without_theorems_has_no_bounds(tmp_path):
@@ -82,39 +79,4 @@ def test_a_study_without_theorems_has_no_bounds(tmp_path):
         "decoupled-epsilon-greedy", "discounted-thompson"
     )
     run_study(parse(text.replace('"ucb1"', '"light-barrier"')), tmp_path / "s", jobs=1, progress=False)
-    assert bounds(bw.Study.load(tmp_path / "s")) is None
-
-
-def test_where_the_regret_went(study):
-    section = regret_section(study)
-    assert section.title == "Where did the regret go?"
-    (_, table), *_ = section.tables
-    assert list(table["policy"]) == [
-        "TsallisINF",
-        "DecoupledTsallisINF",
-    ]  # no index policy, no world without gaps
-    taken = bw.theory.account_run(
-        bw.TsallisINF(), bw.environments.Bernoulli(n_arms=3, gap=0.25), horizon=50, seed=0
-    )
-    assert table["sum"][0] == pytest.approx(taken.total("regret"), rel=1e-12)
-    assert table["optimal"][0] <= 1e-12
-    assert "Where did the regret go?" in page(study, sections=[section])
-    drawn = [chart.to_dict() for _, chart in section.charts]
-    assert len(drawn) == 2  # single views fit their place: a row of panels would shrink on a phone
-    assert all("facet" not in spec and "width" not in spec for spec in drawn)
-    areas = [spec["layer"][0]["encoding"] for spec in drawn]
-    assert all("facet" not in encoding for encoding in areas)
-    domains = [encoding["y"]["scale"]["domain"] for encoding in areas]
-    assert domains[0] == domains[1]  # policies of a world are compared on one scale
-    assert domains[0][1] >= max(row["regret"] for _, chart in section.charts for row in chart.data.values)
-
-
-def test_the_parts_are_as_large_as_the_text_of_the_page(study):
-    """Drawn at the width of their place, a view each, so that nothing is shrunk; and no font is small."""
-    told = page(study, sections=[regret_section(study)])
-    found = re.search(r'id="data"[^>]*>(.*?)</script>', told, re.DOTALL)
-    for spec in json.loads(found[1])["extra"]:
-        assert "containerSize" in json.dumps(spec["signals"])  # Vega's word for the width of the place
-        sizes = [float(size) for size in re.findall(r'"\w*[fF]ontSize": ([\d.]+)', json.dumps(spec))]
-        assert sizes
-        assert min(sizes) >= 11
+    assert upper_bounds(bw.Study.load(tmp_path / "s")) is None

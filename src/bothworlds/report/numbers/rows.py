@@ -1,7 +1,7 @@
 """The numbers behind the charts: from the frames of a study to plain rows.
 
 A panel is one environment at one horizon, with a cell per policy. A sweep is regret against a setting that
-the study varies. Rows are dicts of plain values: what a chart of :mod:`bothworlds.report.charts.draw` draws,
+the study varies. Rows are dicts of plain values: what a chart of :mod:`bothworlds.report.page.charts` draws,
 what the page embeds, and what the tests check.
 """
 
@@ -17,7 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bothworlds.report.numbers.frames import at_largest_horizon, swept
+from bothworlds.report.numbers.statistics import evenly
 
+AxisScale = Literal["linear", "log"]
 ChartRow = dict[str, Any]
 CellColumns = dict[str, NDArray[Any]]
 
@@ -69,17 +71,6 @@ def _cut_out(label: str, length: int, head: int) -> str:
     if len(label) <= length:
         return label
     return f"{label[:head].rstrip()}…{label[len(label) - (length - head - 1) :].lstrip()}"
-
-
-def evenly(n: int, most: int) -> list[int]:
-    """At most ``most`` of the indices 0..n-1, evenly spaced, the first and the last among them.
-
-    >>> evenly(5, 10), evenly(9, 3)
-    ([0, 1, 2, 3, 4], [0, 4, 8])
-    """
-    if n <= most:
-        return list(range(n))
-    return [int(i) for i in np.unique(np.linspace(0, n - 1, most).round())]
 
 
 def by_cell(frame: pd.DataFrame) -> Mapping[int, CellColumns]:
@@ -231,7 +222,7 @@ class Sweep:
     setting: str  # "policy.beta", "environment.gap", "horizon"
     rows: list[ChartRow]  # view, series, value, mean, low, high
 
-    def scale(self) -> Literal["linear", "log"]:
+    def scale(self) -> AxisScale:
         """Log for positive values that span more than a factor of 20."""
         values = [row["value"] for row in self.rows]
         return "log" if min(values) > 0 and max(values) > 20 * min(values) else "linear"

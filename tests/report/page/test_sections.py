@@ -1,12 +1,19 @@
-"""What a study found, in words, from tables made by hand."""
+"""What a study found, in words, from tables made by hand; and where its regret went."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pandas as pd
+import pytest
 
-from bothworlds.report.text.findings import findings
+import bothworlds as bw
+from bothworlds.experiments import parse, run_study
+from bothworlds.report.page import page
+from bothworlds.report.page.sections import findings, regret_section
+from interpreting import plain_python  # noqa: F401 - a fixture
+from toml import study as study_text
 
 TAIL_COLUMNS = ["cell", "environment", "horizon", "policy", "mean", "without_worst", "worst"]
 TAIL_COLUMNS += ["worst_replication", "lifted"]
@@ -74,3 +81,47 @@ def test_another_policy_may_have_the_best_worst_case():
         "and in none is another policy better beyond chance (paired 95% intervals)."
     )
     assert len(found.sentences) == 3
+
+
+@pytest.fixture(scope="module")
+def played(plain_python, tmp_path_factory):  # noqa: F811
+    folder = tmp_path_factory.mktemp("sections") / "study"
+    players = [{"kind": kind} for kind in ("tsallis-inf", "ucb1", "decoupled-tsallis-inf", "uniform")]
+    worlds = [{"kind": kind, "n_arms": 3, "gap": 0.25} for kind in ("bernoulli", "switching")]
+    run_study(parse(study_text(players, worlds, horizon=50)), folder, jobs=1, progress=False)
+    return bw.Study.load(folder)
+
+
+def test_where_the_regret_went(played):
+    section = regret_section(played)
+    assert section.title == "Where did the regret go?"
+    (_, table), *_ = section.tables
+    assert list(table["policy"]) == [
+        "TsallisINF",
+        "DecoupledTsallisINF",
+    ]  # no index policy, no world without gaps
+    taken = bw.theory.account_run(
+        bw.TsallisINF(), bw.environments.Bernoulli(n_arms=3, gap=0.25), horizon=50, seed=0
+    )
+    assert table["sum"][0] == pytest.approx(taken.total("regret"), rel=1e-12)
+    assert table["optimal"][0] <= 1e-12
+    assert "Where did the regret go?" in page(played, sections=[section])
+    drawn = [chart.to_dict() for _, chart in section.charts]
+    assert len(drawn) == 2  # single views fit their place: a row of panels would shrink on a phone
+    assert all("facet" not in spec and "width" not in spec for spec in drawn)
+    areas = [spec["layer"][0]["encoding"] for spec in drawn]
+    assert all("facet" not in encoding for encoding in areas)
+    domains = [encoding["y"]["scale"]["domain"] for encoding in areas]
+    assert domains[0] == domains[1]  # policies of a world are compared on one scale
+    assert domains[0][1] >= max(row["regret"] for _, chart in section.charts for row in chart.data.values)
+
+
+def test_the_parts_are_as_large_as_the_text_of_the_page(played):
+    """Drawn at the width of their place, a view each, so that nothing is shrunk; and no font is small."""
+    told = page(played, sections=[regret_section(played)])
+    found = re.search(r'id="data"[^>]*>(.*?)</script>', told, re.DOTALL)
+    for spec in json.loads(found[1])["extra"]:
+        assert "containerSize" in json.dumps(spec["signals"])  # Vega's word for the width of the place
+        sizes = [float(size) for size in re.findall(r'"\w*[fF]ontSize": ([\d.]+)', json.dumps(spec))]
+        assert sizes
+        assert min(sizes) >= 11

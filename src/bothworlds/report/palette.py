@@ -28,7 +28,7 @@ MARKERS = (
     "triangle-left",
 )
 DASHES = ([1, 0], [7, 3], [2, 2], [7, 2, 2, 2])
-LOOKS = len(COLORS) * len(MARKERS)  # color, shape and dash repeat after so many
+N_STYLES = len(COLORS) * len(MARKERS)  # color, shape and dash repeat after so many
 # from dark blue to yellow: the order can be read from lightness alone (cividis)
 ARM_COLORS = ("#00336F", "#39486B", "#575D6D", "#737475", "#918C76", "#B3A772", "#D6C263", "#FCE23F")
 # of a swept setting, from small to large: away from the paper, on a light one and on a dark one
@@ -42,7 +42,7 @@ _DARK = ("#1666A0", "#33363B", "#A3470B")
 
 
 @dataclass(frozen=True)
-class Look:
+class Theme:
     """What a chart is drawn with: fixed colors on paper, CSS variables on the page, to follow the reader."""
 
     ink: str
@@ -57,8 +57,8 @@ class Look:
         return self.colors[index % len(self.colors)]
 
 
-PAPER_LOOK = Look("#111111", "#555555", "#E3E3E3", "#FFFFFF", COLORS, "Liberation Sans, Arial, sans-serif")
-PAGE_LOOK = Look(
+PAPER_THEME = Theme("#111111", "#555555", "#E3E3E3", "#FFFFFF", COLORS, "Liberation Sans, Arial, sans-serif")
+PAGE_THEME = Theme(
     "var(--ink)",
     "var(--muted)",
     "var(--grid)",

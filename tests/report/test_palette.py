@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bothworlds.report.charts import palette
+from bothworlds.report import palette
 
 # Viénot, Brettel and Mollon (1999): what is seen without one kind of cones, in linear RGB
 BLIND = {
@@ -53,5 +53,5 @@ def test_colors_differ_for_the_color_blind_and_shapes_do_too(kind, colors):
 
 
 def test_the_first_56_policies_all_look_different():
-    looks = {(palette.PAPER_LOOK.color(i), palette.marker(i)) for i in range(palette.LOOKS)}
-    assert len(looks) == palette.LOOKS == 56
+    looks = {(palette.PAPER_THEME.color(i), palette.marker(i)) for i in range(palette.N_STYLES)}
+    assert len(looks) == palette.N_STYLES == 56

@@ -1,1 +1,0 @@
-"""Charts of the page: rows of numbers, and how Vega-Lite draws them in a palette of their own."""
