@@ -11,7 +11,7 @@ import pytest
 import bothworlds as bw
 from bothworlds._jit import copy_state
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.ftrl.state import EPOCH, LOSS_COUNT
+from bothworlds.policies.ftrl.state import LOSS_COUNT, RESTARTS
 from bothworlds.policies.insured_sampler import HANDED_OVER, sum_weights
 from oracle import insured_sampler as oracle
 from playing import Player, agree, bernoulli, compare, quantile
@@ -36,7 +36,7 @@ def switch(n_arms, rounds, seed=0, gap=0.4):
 
 
 def rejected(player):
-    return player.state.ftrl.scalars[EPOCH] == 1.0
+    return player.state.ftrl.scalars[RESTARTS] == 1.0
 
 
 @HORIZONS
@@ -130,7 +130,7 @@ def test_after_the_rejection_it_is_a_light_barrier(horizon):
             barrier = Player(bw.LightBarrier(), 5, horizon)
             copy_state(player.state.ftrl, barrier.state)
             assert barrier.state.losses.min() == 0.0 < barrier.state.losses.max()  # it knows the means
-            barrier.state.scalars[EPOCH] = 0.0  # the rejection, which its memos tell
+            barrier.state.scalars[RESTARTS] = 0.0  # the rejection, which its memos tell
     assert barrier is not None
 
 
@@ -148,7 +148,7 @@ def live(rounds, *, seed=4):
 
 def test_replay_gives_a_rejected_run_bit_by_bit():
     bandit, arms, losses, p = live(1200)
-    assert bandit.to_dict()["state"]["ftrl"]["scalars"][EPOCH] == 1.0
+    assert bandit.to_dict()["state"]["ftrl"]["scalars"][RESTARTS] == 1.0
     assert (bw.replay(bw.InsuredSampler(), n_arms=3, arms=arms, losses=losses, seed=4).p == p).all()
 
 

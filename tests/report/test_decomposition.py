@@ -89,11 +89,14 @@ def test_what_cannot_be_taken_apart_is_refused(study):
 
 
 def test_without_a_policy_the_best_that_can_be_taken_apart(plain_python):  # noqa: F811
-    played = {"watched": bw.Watched(bw.InsuredSampler()), "UCB1": bw.UCB1(), "Tsallis": bw.TsallisINF()}
+    predicting = bw.FTRL(
+        bw.LogBarrier(), rates=bw.rates.RootRate(1.0), predictions=bw.predictions.MeanPredictions()
+    )
+    played = {"watched": bw.Watched(bw.InsuredSampler()), "FTRL": predicting, "Tsallis": bw.TsallisINF()}
     study = bw.simulate(played, WORLD, horizon=20, replications=2, seed=SEED, jobs=1).study()
     (panel,) = contents(study, "decomposition")
     assert "of Tsallis in" in panel.caption
-    for options in ({"policies": ["UCB1"]}, {"policy": "watched"}):
+    for options in ({"policies": ["FTRL"]}, {"policy": "watched"}):
         with pytest.raises(InvalidArgumentError, match="here: 'Tsallis'; choose one with policy=… in Python"):
             contents(study, "decomposition", **options)
     others = bw.simulate(bw.UCB1(), WORLD, horizon=20, replications=2, seed=SEED, jobs=1).study()

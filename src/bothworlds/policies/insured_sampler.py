@@ -48,11 +48,11 @@ from bothworlds.policies.ftrl.rates import ErrorWeightedRates
 from bothworlds.policies.ftrl.state import (
     BEGUN,
     DRIFT,
-    EPOCH,
     ERRORS,
     LEARNED,
     LOSS_COUNT,
     LOSS_SUM,
+    RESTARTS,
     FTRLState,
 )
 from bothworlds.simplex.kernel import CONVERGED
@@ -259,7 +259,7 @@ def _(params: InsuredParameters, state: InsuredState, outstanding: int, awake: F
 @kernel(inline=True)
 def insured(state: InsuredState) -> bool:
     """Has the sampler not been rejected?"""
-    return bool(state.ftrl.scalars[EPOCH] == 0.0)
+    return bool(state.ftrl.scalars[RESTARTS] == 0.0)
 
 
 @kernel(inline=True)
@@ -287,8 +287,8 @@ def _(
             hand_over(params, state, not in_debt)
         else:
             count(state, arm, loss)
-    epoch = 1.0 if memo == HANDED_OVER else 0.0  # another than the FTRL's: only the mean takes note
-    learn(machine(params, state), as_played(params, state), arm, loss, weight, epoch)
+    restarts = 1.0 if memo == HANDED_OVER else 0.0  # others than the FTRL's: only the mean takes note
+    learn(machine(params, state), as_played(params, state), arm, loss, weight, restarts)
 
 
 @kernel(inline=True)
@@ -326,7 +326,7 @@ def hand_over(params: InsuredParameters, state: InsuredState, trusted: bool) -> 
     """Become the fallback, for good; if the sampler's means can be trusted, one that knows them."""
     ftrl = state.ftrl
     scalars = ftrl.scalars
-    scalars[EPOCH] = 1.0
+    scalars[RESTARTS] = 1.0
     scalars[LEARNED] = 0.0  # what the shadow has learned in this round goes with it
     scalars[DRIFT] = 0.0
     scalars[ERRORS] = 0.0

@@ -29,6 +29,7 @@ from bothworlds.theory import (
     TermTable,
     account_run,
     accountable,
+    has_account,
     term_table,
     where_did_the_regret_go,
 )
@@ -115,11 +116,17 @@ class Decomposition:
 
 
 def accountable_labels(study: Study) -> list[str]:
-    """The policies of a study that play an FTRL minimizer, in the order of its file."""
+    """The policies of a study whose regret can be accounted for, in the order of its file."""
+    manifest = study.manifest
+    cells = {cell["policy"]: cell for cell in manifest["cells"]}  # one of each policy
     return [
         str(entry["label"])
-        for entry in study.manifest["policies"]
-        if entry["kind"] in policies.REGISTRY and policies.REGISTRY[entry["kind"]].accountable
+        for i, entry in enumerate(manifest["policies"])
+        if i in cells
+        and entry["kind"] in policies.REGISTRY  # which classes of a user may have left
+        and has_account(
+            policies.from_dict(entry["settings"]), n_arms=cells[i]["n_arms"], horizon=cells[i]["horizon"]
+        )
     ]
 
 
@@ -130,7 +137,9 @@ def not_accountable(study: Study, got: str) -> InvalidArgumentError:
         fix = f"here: {', '.join(map(repr, labels))}; choose one with policy=… in Python, or --policy"
     else:
         fix = f"this study has none; kinds that are: {', '.join(accountable())}"
-    wanted = "one that plays an FTRL minimizer: the regret of others has no such decomposition"
+    wanted = (
+        "one that plays an FTRL minimizer without predictions: the regret of others has no such decomposition"
+    )
     return InvalidArgumentError("policy", got, wanted, got=got, fix=fix)
 
 

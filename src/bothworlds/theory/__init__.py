@@ -7,6 +7,7 @@ from bothworlds.theory.accounting.accounts import (
     account,
     account_run,
     accountable,
+    has_account,
     where_did_the_regret_go,
 )
 from bothworlds.theory.bounds.appendix import TermTable, term_table
@@ -40,6 +41,7 @@ __all__ = [
     "complexity",
     "conjecture",
     "divergence",
+    "has_account",
     "information",
     "lemma_table",
     "lower_bound",

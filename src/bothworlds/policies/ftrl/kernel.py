@@ -39,7 +39,6 @@ from bothworlds.policies.ftrl.state import (
     BEFORE,
     BEGUN,
     DRIFT,
-    EPOCH,
     HORIZON,
     LEARNED,
     LOSS_COUNT,
@@ -47,6 +46,7 @@ from bothworlds.policies.ftrl.state import (
     MOVED,
     N_SCALARS,
     OFFSET,
+    RESTARTS,
     ROUND,
     FTRLState,
 )
@@ -147,7 +147,7 @@ def _(params: FTRLParameters, state: FTRLState, arm: int) -> float:
 
 @memo_of.register(FTRLParameters, inline=True)
 def _(params: FTRLParameters, state: FTRLState, arm: int, uniforms: FloatArray) -> float:
-    return float(state.scalars[EPOCH])
+    return float(state.scalars[RESTARTS])
 
 
 @learn.register(FTRLParameters, inline=True)
@@ -156,7 +156,7 @@ def _(params: FTRLParameters, state: FTRLState, arm: int, loss: float, weight: f
     mean = (0.5 + scalars[LOSS_SUM]) / (1.0 + scalars[LOSS_COUNT])
     scalars[LOSS_SUM] += loss
     scalars[LOSS_COUNT] += 1.0
-    if memo != scalars[EPOCH]:
+    if memo != scalars[RESTARTS]:
         scalars[BEGUN] += loss
         return  # drawn before the last restart: only the mean survives restarts
     before = state.losses[arm]
@@ -180,7 +180,7 @@ def _(params: FTRLParameters, state: FTRLState) -> int:
     horizon = advance_rates(params.rate, state)
     scalars[ROUND] += 1.0
     if horizon != CONTINUE:
-        scalars[EPOCH] += 1.0
+        scalars[RESTARTS] += 1.0
         return restart(params, state, horizon)
     one = learned == 1.0 and moves_one(params.estimator)
     return update_p(params, state, moved if one else SEVERAL, before, drift)

@@ -34,7 +34,7 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.ftrl.kernel import FTRLParameters, solve_anew, update_p
-from bothworlds.policies.ftrl.state import EPOCH, LEARNED, LOSS_SUM, FTRLState
+from bothworlds.policies.ftrl.state import LEARNED, LOSS_SUM, RESTARTS, FTRLState
 from bothworlds.policies.several import act_several, pass_round
 from bothworlds.policies.wrapper import passes_on
 from bothworlds.simplex.steps import SEVERAL
@@ -153,12 +153,12 @@ class OptimisticState(NamedTuple):
 def _(params: OptimisticParameters) -> OptimisticState:
     n = params.ftrl.n_arms
     state = OptimisticState(init(params.ftrl), np.full(n, 0.5), np.zeros(n))
-    begin_segment(params, state)
+    begin_with_predictions(params, state)
     return state
 
 
 @kernel
-def begin_segment(params: OptimisticParameters, state: OptimisticState) -> int:
+def begin_with_predictions(params: OptimisticParameters, state: OptimisticState) -> int:
     """The first round after a (re)start, when Σℓ̂ = 0."""
     copy(state.predictions, state.ftrl.losses)
     return update_p(params.ftrl, state.ftrl, SEVERAL, 0.0, 0.0)
@@ -177,7 +177,7 @@ def _(
     state.counts[arm] += 1.0
     part = part_of_error(params.predictions, state.counts[arm])
     state.predictions[arm] += part * error
-    if memo != ftrl.scalars[EPOCH]:  # drawn before the last restart: only the prediction survives restarts
+    if memo != ftrl.scalars[RESTARTS]:  # drawn before the last restart: only the prediction survives restarts
         ftrl.losses[arm] += part * error
         return
     if ftrl.scalars[LEARNED] == 0.0:  # the first of its round
@@ -194,10 +194,10 @@ def _(params: OptimisticParameters, state: OptimisticState) -> int:
     ftrl = state.ftrl
     if ftrl.scalars[LEARNED] == 0.0:
         return update_p(params.ftrl, ftrl, SEVERAL, 0.0, 0.0)  # an outdated loss has moved its prediction
-    epoch = ftrl.scalars[EPOCH]
+    restarts = ftrl.scalars[RESTARTS]
     status = step(params.ftrl, ftrl)
-    if ftrl.scalars[EPOCH] != epoch:
-        return begin_segment(params, state)
+    if ftrl.scalars[RESTARTS] != restarts:
+        return begin_with_predictions(params, state)
     return status
 
 

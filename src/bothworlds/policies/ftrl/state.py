@@ -26,8 +26,8 @@ class FTRLState(NamedTuple):
 
 ROUND = 0  # t, the round to come, counted from the last restart
 OFFSET = 1  # what has been subtracted from all losses so far
-HORIZON = 2  # T, or T_k of the segment
-EPOCH = 3  # number of restarts so far
+HORIZON = 2  # T, or T_k since the last restart
+RESTARTS = 3  # number of restarts so far
 LOSS_SUM = 4  # losses seen, restarts survived
 LOSS_COUNT = 5
 # from ``learn`` to ``step``, zero between rounds

@@ -346,8 +346,24 @@ def account_game(
 
 
 def accountable() -> list[str]:
-    """The registered policies whose regret can be accounted for."""
+    """The kinds of policies whose regret can be accounted for; :func:`has_account` knows it of one."""
     return sorted(name for name, kind in policies.REGISTRY.items() if kind.accountable)
+
+
+def has_account(policy: Policy, *, n_arms: int, horizon: int | None = None) -> bool:
+    """Can the regret of this policy be accounted for? FTRL with predictions, for instance, has no account.
+
+    >>> import bothworlds as bw
+    >>> bw.theory.has_account(bw.TsallisINF(), n_arms=3)
+    True
+    >>> bw.theory.has_account(bw.Ito21(), n_arms=3)
+    False
+    """
+    try:
+        _require_accountable(policy, n_arms, horizon)
+    except InvalidArgumentError:
+        return False
+    return True
 
 
 def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> tuple[Policy, Any]:
@@ -358,7 +374,8 @@ def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> tuple
         raise InvalidArgumentError(
             "policy",
             policy,
-            "one that plays an FTRL minimizer: the regret of others has no such decomposition",
+            "one that plays an FTRL minimizer without predictions: the regret of others has no such "
+            "decomposition",
             fix=f"those that do: {', '.join(accountable())}",
         )
     if not has_divergence(ftrl_of(params).regularizer):

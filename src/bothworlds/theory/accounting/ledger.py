@@ -19,7 +19,7 @@ from bothworlds.policies.ftrl.rates import (
     coefficient,
     same_for_all,
 )
-from bothworlds.policies.ftrl.state import EPOCH, HORIZON, OFFSET, FTRLState
+from bothworlds.policies.ftrl.state import HORIZON, OFFSET, RESTARTS, FTRLState
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.theory.accounting.decomposition import Round, decompose
 from bothworlds.theory.accounting.move import NEGLIGIBLE, Phi, copy_row, fill_heights, minimize
@@ -218,13 +218,13 @@ def keep_ledger(
         arm = choose_arm(params, state, inner.p, arms[t], uniforms[min(t, uniforms.shape[0] - 1)])
         arms[t] = arm
         loss = losses[t, min(arm, losses.shape[1] - 1)]
-        weight, epoch = weight_of(params, state, arm), scalars[EPOCH]
+        weight, restarts = weight_of(params, state, arm), scalars[RESTARTS]
         if not weight >= NEGLIGIBLE:
             return IMPOSSIBLE, t
         learn(params, state, arm, loss, weight, memo_of(params, state, arm, uniforms[0]))
         if step(params, state) == FAILED:
             return UNSOLVED, t
-        if epoch != scalars[EPOCH]:
+        if restarts != scalars[RESTARTS]:
             return RESTARTED, t
         # losses may have been recentered by a whole number: put what was before the round on the new scale
         recentered = scalars[OFFSET] - offset

@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, init, pull_once, update_once, weight_of
-from bothworlds.policies.ftrl.state import EPOCH, OFFSET
+from bothworlds.policies.ftrl.state import OFFSET, RESTARTS
 from bothworlds.theory.accounting.ledger import ftrl_state_of
 from bothworlds.theory.verification.lemmas import Finding, rate_sum_ratio, within
 
@@ -153,7 +153,7 @@ def estimator_bias(policy: Policy, n_arms: int = 4, rounds: int = 12, seed: int 
         for arm in range(n_arms):
             weight = weight_of(params, state, arm)
             other = _copied(state)
-            update_once.py_func(params, other, arm, losses[arm], weight, here.scalars[EPOCH])
+            update_once.py_func(params, other, arm, losses[arm], weight, here.scalars[RESTARTS])
             there = ftrl_state_of(params, other)
             estimate = there.losses + there.scalars[OFFSET] - before
             expected += weight * estimate

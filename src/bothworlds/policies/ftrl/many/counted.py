@@ -19,13 +19,13 @@ from bothworlds.policies.base import (
 from bothworlds.policies.ftrl.many.sample import pick
 from bothworlds.policies.ftrl.many.search import change, fill, search
 from bothworlds.policies.ftrl.many.state import (
-    EPOCH,
     HORIZON,
     LOSS,
     MOVED,
     NOTHING,
     OFFSET,
     PER_ARM,
+    RESTARTS,
     ROUND,
     SCALE,
     TOUCHED_ARMS,
@@ -55,7 +55,7 @@ class CountedParameters(NamedTuple):
 
 
 @kernel
-def begin_segment(params: CountedParameters, state: ManyArmsState, horizon: float) -> None:
+def restart(params: CountedParameters, state: ManyArmsState, horizon: float) -> None:
     """All arms, which stand in a row, are equal."""
     state.scalars[ROUND] = 1.0
     state.scalars[SCALE] = 1.0
@@ -66,7 +66,7 @@ def begin_segment(params: CountedParameters, state: ManyArmsState, horizon: floa
 @init.register(CountedParameters)
 def _(params: CountedParameters) -> ManyArmsState:
     state = empty_state(params.n_arms)
-    begin_segment(params, state, params.horizon)
+    restart(params, state, params.horizon)
     return state
 
 
@@ -82,7 +82,7 @@ def _(params: CountedParameters, state: ManyArmsState, arm: int) -> float:
 
 @memo_of.register(CountedParameters)
 def _(params: CountedParameters, state: ManyArmsState, arm: int, uniforms: FloatArray) -> float:
-    return float(state.scalars[EPOCH])
+    return float(state.scalars[RESTARTS])
 
 
 @kernel
@@ -98,7 +98,7 @@ def count_of(params: CountedParameters, state: ManyArmsState, arm: int) -> float
 def _(
     params: CountedParameters, state: ManyArmsState, arm: int, loss: float, weight: float, memo: float
 ) -> None:
-    if memo != state.scalars[EPOCH]:
+    if memo != state.scalars[RESTARTS]:
         return  # drawn before the last restart
     rate = counted_rate(state.scalars[HORIZON], count_of(params, state, arm) + 1.0)
     after = state.arms[PER_ARM * arm + LOSS] + loss / weight
@@ -115,9 +115,9 @@ def _(params: CountedParameters, state: ManyArmsState) -> int:
     scalars[MOVED] = NOTHING
     scalars[ROUND] += 1.0
     if params.restarts and scalars[ROUND] > horizon:
-        scalars[EPOCH] += 1.0
+        scalars[RESTARTS] += 1.0
         line_up(params.n_arms, state.arms, state.members)
-        begin_segment(params, state, horizon * horizon)
+        restart(params, state, horizon * horizon)
         return CONVERGED
     return search(params, state, moved)
 

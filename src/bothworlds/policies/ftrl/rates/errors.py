@@ -26,7 +26,7 @@ from bothworlds.policies.ftrl.rates.base import (
     rest_rates,
 )
 from bothworlds.policies.ftrl.rates.paper import add_linear, advance_linear
-from bothworlds.policies.ftrl.state import EPOCH, ERRORS, HORIZON, ROUND, FTRLState
+from bothworlds.policies.ftrl.state import ERRORS, HORIZON, RESTARTS, ROUND, FTRLState
 
 
 class ErrorWeightedParameters(NamedTuple):
@@ -268,7 +268,7 @@ class HalvingRate(Rates, name="halving-rate"):
 
 @begin_rates.register(HalvingRateParameters)
 def _(rate: HalvingRateParameters, state: FTRLState) -> None:
-    state.rates[:] = 2.0 ** state.scalars[EPOCH] / rate.eta
+    state.rates[:] = 2.0 ** state.scalars[RESTARTS] / rate.eta
 
 
 @note_error.register(HalvingRateParameters, inline=True)
