@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import pytest
 
 import bothworlds
@@ -445,6 +446,7 @@ def test_names_of_code_tell_functions_apart_by_all_that_decides_them(tmp_path):
     pair = (lambda x: x * 2.0), (lambda x: x * 3.0)
     others = [scaled(3.0), scaled(2), scaled(name), scaled((2.0, 1)), scaled(Circle), *pair]
     assert len({name(two), *map(name, others), name(two, "float64")}) == 9
+    assert name(scaled(numba.njit(two))) == name(scaled(two)) != name(scaled(numba.njit(scaled(3.0))))
     with pytest.raises(_code_cache.UnnamedError):
         name(scaled({}))
     typed = eval("lambda x: x")  # at a prompt: no file to compare with

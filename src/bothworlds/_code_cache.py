@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import inspect
 import os
 import secrets
 import tempfile
@@ -30,6 +31,7 @@ _PACKAGE = Path(__file__).parent
 # what only calls the kernels, or shows how far they are: edits change no number
 WITHOUT_KERNELS = ("experiments", "report", "service", "client", "cli.py", "_changeover.py", "_progress.py")
 CONSTANTS = (int, float, complex, str, np.generic, type(None))  # whose repr is all there is to know
+VALUES = (*CONSTANTS, tuple, np.ndarray, type)  # that kernels may read from a module
 
 
 # --- folders --------------------------------------------------------------------------------------------
@@ -129,11 +131,7 @@ def _parts(function: Callable[..., Any], seen: set[Callable[..., Any]]) -> Itera
         except OSError as error:
             raise UnnamedError(code.co_filename) from error
         for value in _globals(function):
-            if (
-                is_kernel(value)
-                or hasattr(value, "py_func")
-                or isinstance(value, (*CONSTANTS, np.ndarray, type))
-            ):
+            if is_kernel(value) or _compiled_by_numba(value) or isinstance(value, VALUES):
                 yield from _part(value, seen)
 
 
@@ -147,13 +145,16 @@ def _globals(function: Callable[..., Any]) -> Iterator[Any]:
             yield from (getattr(value, other) for other in names if hasattr(value, other))
 
 
+def _compiled_by_numba(value: Any) -> bool:
+    return "py_func" in getattr(value, "__dict__", ())
+
+
 def _part(value: Any, seen: set[Callable[..., Any]]) -> Iterator[str]:
     """A value that becomes part of a kernel."""
-    if hasattr(value, "implementations"):  # a generic: what else than its default is chosen, types say
-        value = value.__wrapped__
-    value = getattr(value, "py_func", value)  # of a function that numba compiles by itself
-    if isinstance(value, FunctionType):
-        yield from _parts(value, seen)
+    if _compiled_by_numba(value):
+        value = value.py_func
+    if isinstance(value, FunctionType):  # of a generic its default: what else is chosen, types say
+        yield from _parts(inspect.unwrap(value) if hasattr(value, "implementations") else value, seen)
     elif isinstance(value, type):
         yield f"{value.__module__} {value.__qualname__} {getattr(value, '_fields', '')}"
     elif isinstance(value, np.ndarray):
