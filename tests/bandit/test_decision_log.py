@@ -13,6 +13,9 @@ import pytest
 import bothworlds as bw
 from bothworlds.bandit import decision_log
 from bothworlds.errors import InvalidArgumentError
+from interpreting import plain_python  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 ARMS = ["blue", "green", "red"]
 

@@ -17,7 +17,10 @@ from bothworlds.simulation.several import play_rounds
 from bothworlds.simulation.sleeping import play_awake
 from bothworlds.testing import EnvironmentCase
 from bothworlds.testing.environments import environment_sees_what_it_watches
+from interpreting import plain_python  # noqa: F401 - a fixture
 from playing import interpret
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 
 def losses(environment, p):

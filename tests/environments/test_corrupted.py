@@ -10,7 +10,10 @@ from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world, prepare
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.simulation.engine import play_block
+from interpreting import plain_python  # noqa: F401 - a fixture
 from playing import interpret
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 BASE = en.Bernoulli(n_arms=4, gap=0.5, optimal=2)
 T = 60

@@ -10,8 +10,11 @@ import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.delay import empty_queue, sample_delay
 from bothworlds.policies.base import init, pull_once, read_distribution, update_once
+from interpreting import plain_python  # noqa: F401 - a fixture
 from oracle import worlds as oracle
 from worlds import TABLE, two_best, two_best_rows
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 POLICY = bw.TsallisINF()
 T = 200

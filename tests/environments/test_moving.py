@@ -11,8 +11,11 @@ import bothworlds as bw
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world, prepare
 from bothworlds.simulation.engine import play_block
+from interpreting import plain_python  # noqa: F401 - a fixture
 from oracle import worlds as oracle
 from playing import interpret
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 
 def means_seen(environment, horizon, resolution=200):

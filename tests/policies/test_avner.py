@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
+from interpreting import plain_python  # noqa: F401 - a fixture
 from oracle import exponential as oracle
 from playing import compare, loss_table, play, regret, uniform_regret
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 
 @pytest.mark.parametrize("kind", ["binary", "fractional"])

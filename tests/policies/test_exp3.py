@@ -9,8 +9,11 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
+from interpreting import plain_python  # noqa: F401 - a fixture
 from oracle import exponential as oracle
 from playing import compare, loss_table, play, regret, uniform_regret
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 
 @pytest.mark.parametrize("kind", ["binary", "fractional"])

@@ -9,6 +9,9 @@ import pytest
 from bothworlds._jit import entry
 from bothworlds._simd import load, store
 from bothworlds.simplex.growth import bend, exponentials, growth
+from interpreting import plain_python  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 NEAR = [1e-300, -1e-17, 1e-9, -0.049]
 MIDDLE = [0.0501, -0.3, 1e-12, 0.79]  # by doubling
