@@ -237,6 +237,8 @@ class Plain(NamedTuple):
     x: float
 class Global(NamedTuple):
     x: float
+class Field(NamedTuple):
+    x: float
 
 @_jit.generic
 def twice(params):
@@ -247,6 +249,9 @@ def _(params):
 @twice.register(Global)
 def _(params):
     return SETTINGS["scale"] * params.x
+@twice.register(Field)
+def _(params):
+    return 2.0 * params.y
 @_jit.entry
 def call(params):
     return twice(params)
@@ -266,11 +271,15 @@ def test_what_a_kernel_cannot_call_or_read_is_named_with_the_kernel_the_line_and
     """numba names the file as seen from the working directory."""
     (tmp_path / "helpers.py").write_text(HELPERS)
     monkeypatch.chdir(tmp_path)
-    code = "import json; from helpers import *; print(json.dumps([said(Plain(1.0)), said(Global(1.0))]))"
-    plain, settings = run(code, [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache")
+    code = "import json; from helpers import *; "
+    code += "print(json.dumps([said(kind(1.0)) for kind in (Plain, Global, Field)]))"
+    plain, settings, field = run(code, [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache")
     where = re.escape(str(tmp_path / "helpers.py"))
     start = rf"cannot be compiled \({where}, line \d+\): "
     assert re.fullmatch(rf"twice of Plain {start}double is not a kernel; put @kernel above def double", plain)
+    assert re.fullmatch(
+        rf"twice of Field {start}Field has no y; use a field of Field, or give it this one", field
+    )
     assert re.match(rf"twice of Global {start}SETTINGS is a dict, which kernels cannot read; give", settings)
 
 
@@ -401,11 +410,12 @@ def test_what_one_world_has_compiled_of_a_policy_serves_in_another(tmp_path):
 
 
 HELPED_POLICY = USER_POLICY.replace(
-    "return ARM\n", "return favorite(params.n_arms) + helper.EXTRA\n"
-).replace("import numpy as np\n", "import numpy as np\nimport helper\nfrom helper import favorite\n")
+    "return ARM\n", "return favorite(params.n_arms) + helper.EXTRA + MORE[0]\n"
+).replace("import numpy as np\n", "import numpy as np\nimport helper\nfrom helper import MORE, favorite\n")
 HELPER = """
 from bothworlds._jit import kernel
 EXTRA = 0
+MORE = (0, 3)
 @kernel
 def favorite(n):
     return other(n)
@@ -425,6 +435,7 @@ def test_a_helper_of_the_user_that_is_edited_in_another_file_is_compiled_anew(tm
         (HELPER, 1),
         (HELPER.replace("return 1", "return 2"), 2),
         (HELPER.replace("EXTRA = 0", "EXTRA = 1"), 2),
+        (HELPER.replace("MORE = (0,", "MORE = (1,"), 2),
     ):
         helper.write_text(text)
         assert run(USER_PROBE, path, cache) == [arm, 0]

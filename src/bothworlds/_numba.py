@@ -186,13 +186,17 @@ def diagnose(error: NumbaError) -> tuple[str, str]:
             f"{name} is {article(kind)}, which kernels cannot read",
             "give its numbers to the NamedTuple of parameters, or its arrays to the state",
         )
+    missing = re.search(r"Unknown attribute '(\w+)' of type (\w+)", text)
+    if missing:
+        name, owner = missing.groups()
+        return f"{owner} has no {name}", f"use a field of {owner}, or give it this one"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    marked = [
-        line
-        for line in lines
-        if line.startswith((">>>", "No implementation", "Cannot", "Unknown", "Untyped"))
-    ]
-    return (marked or lines)[0], "use what numba compiles: numbers, NumPy arrays, loops, other kernels"
+    reasons = [line for line in lines if line.startswith(("Cannot", "Unknown", "Untyped"))]
+    reasons = (
+        reasons or [line for line in lines if line.startswith("No implementation")][-1:]
+    )  # the innermost
+    said = re.sub(r"Function\(<function (\w+) at 0x\w+>\)", r"\1", (reasons or lines)[0])
+    return said, "use what numba compiles: numbers, NumPy arrays, loops, other kernels"
 
 
 # --- the disk cache -------------------------------------------------------------------------------------

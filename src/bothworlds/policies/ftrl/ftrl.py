@@ -119,9 +119,13 @@ class FTRL(Leader, name="ftrl"):
     def __post_init__(self) -> None:
         require_regularizer(self.regularizer)
         for name, kind, examples in (
-            ("rates", Rates | None, "some of bw.rates, such as RootRate(theta), or None"),
-            ("estimator", Estimator, "ImportanceWeighted() or CappedBaseline(...)"),
-            ("predictions", Predictions | None, "SteadyPredictions(), MeanPredictions() or None"),
+            ("rates", Rates | None, "those of bw.rates or your own, such as RootRate(theta), or None"),
+            ("estimator", Estimator, "one of bw.estimators or your own, such as ImportanceWeighted()"),
+            (
+                "predictions",
+                Predictions | None,
+                "those of bw.predictions or your own, such as MeanPredictions(), or None",
+            ),
         ):
             if not isinstance(getattr(self, name), kind):
                 raise InvalidArgumentError(name, getattr(self, name), examples)
