@@ -31,7 +31,7 @@ from every_policy import policy_table  # noqa: E402
 from memory import memory_table  # noqa: E402
 from oracle import step as oracle  # type: ignore[import-not-found]  # noqa: E402
 from segments import evidence_table, segment_table  # noqa: E402
-from startup import startup_table  # noqa: E402
+from startup import simulations_table, startup_table  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make bench -->"
@@ -229,6 +229,7 @@ def main() -> None:
         "Every policy, whole runs": policy_table,
         "Memory": memory_table,
         "Start-up": startup_table,
+        "First simulations": simulations_table,
         "Batches, decisions a second at K = 10": batch_table,
         "Segments": segment_table,
         "Evidence, LightBarrier at K = 10": evidence_table,

@@ -1,4 +1,7 @@
-"""Start-up: what importing costs, the first pull on a new machine, and when machine code takes over."""
+"""Start-up: what importing costs, the first pull on a new machine, when machine code takes over.
+
+`python benchmarks/startup.py` prints that and what first simulations cost; `--simulations` the latter alone.
+"""
 
 from __future__ import annotations
 
@@ -71,5 +74,34 @@ def startup_table() -> list[str]:
     return lines
 
 
+SIMULATE = """
+import json, time
+start = time.perf_counter()
+import bothworlds as bw
+world = getattr(bw.environments, WORLD)(n_arms=4, gap=0.2)
+bw.simulate(bw.POLICY, world, horizon=100, replications=1, jobs=1)
+print(json.dumps(time.perf_counter() - start))
+"""
+
+
+def simulations_table() -> list[str]:
+    """The first simulation of a policy in a new process: with an empty cache, in another world, and again."""
+    lines = ["| seconds, in a new process | empty cache | in a second world | again |", "|---|---|---|---|"]
+    for policy in ("TsallisINF()", "LightBarrier()", "Watched(bw.InsuredSampler())"):
+        with tempfile.TemporaryDirectory() as folder:
+            taken = []
+            for world in ("Bernoulli", "StochasticallyConstrained", "StochasticallyConstrained"):
+                code = SIMULATE.replace("WORLD", repr(world)).replace("POLICY", policy)
+                env = os.environ | {"BOTHWORLDS_CACHE_DIR": folder}
+                done = subprocess.run(
+                    [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+                )
+                taken.append(json.loads(done.stdout))
+        lines.append(f"| `{policy.replace('bw.', '')}` | " + " | ".join(f"{t:.1f}" for t in taken) + " |")
+    return lines
+
+
 if __name__ == "__main__":
-    print("\n".join(startup_table()))
+    if "--simulations" not in sys.argv[1:]:
+        print("\n".join(startup_table()), end="\n\n")
+    print("\n".join(simulations_table()))
