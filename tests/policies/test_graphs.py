@@ -313,6 +313,7 @@ def test_bad_settings(make, message):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_compiled_and_python_have_the_same_bits():
     matrix = GRAPHS["one loopless"]
     base = bw.environments.Bernoulli(n_arms=3, gap=0.3)

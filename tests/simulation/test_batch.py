@@ -45,7 +45,9 @@ def assert_same(together, alone):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("policy", [bw.TsallisINF(), bw.INF(), THIRDS], ids=repr)
+@pytest.mark.parametrize(
+    "policy", [bw.TsallisINF(), bw.INF(), pytest.param(THIRDS, marks=pytest.mark.slow)], ids=repr
+)
 @pytest.mark.parametrize("n_arms", [2, 3, 10, 33])
 def test_lanes_have_the_bits_of_single_replications(policy, n_arms):
     world = bw.environments.Bernoulli(n_arms=n_arms, gap=0.2)
