@@ -239,7 +239,10 @@ def test_recentring_changes_nothing_but_the_offset():
             {"constants": "light", "log_barrier": -1},
             "log_barrier must be a finite number at least 0, got -1.0",
         ),
-        ({"constants": "light", "estimator": "iw"}, r"estimator must be ImportanceWeighted\(\) or"),
+        (
+            {"constants": "light", "estimator": "iw"},
+            r"estimator must be one of bw\.estimators or your own, such as Imp",
+        ),
         ({"regularizer": "tsallis"}, r"regularizer must be LogBarrier\(\)"),
     ],
 )
