@@ -521,3 +521,19 @@ def test_a_folder_in_a_place_for_all_is_not_used_if_others_can_write_to_it(tmp_p
     assert len(_code_cache.cache_directories()) == 1
     with pytest.raises(OSError, match="no writable folder"):
         _code_cache.cache_directory()
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_a_policy_in_the_program_itself_is_found_in_the_cache_or_compiled_again(tmp_path):
+    """Classes of ``__main__`` come out of a file as others: what was compiled for them does not fit."""
+    script = tmp_path / "script.py"
+    probe = USER_PROBE.replace("from stubborn import Stubborn\n", "").replace(", sum(", ", 0 * sum(")
+    script.write_text(USER_POLICY.replace("ARM", "1") + probe)
+    env = os.environ | {"PYTHONPATH": str(SOURCE.parent), "BOTHWORLDS_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, str(script)], env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == [1, 0]

@@ -73,10 +73,14 @@ class InnerCompiler(Compiler):  # type: ignore[misc]
 
     def compile_extra(self, func: Any) -> Any:
         target, flags = self.state.targetctx, self.state.flags.summary()
-        self.state.library = InnerCode(target.codegen(), func.__qualname__)
         self.name = name_of(func, self.state.args, target, flags)
         found = _code_cache.load(self.name) if self.name else None
-        made = self._linkable(found) if found else super().compile_extra(func)
+        made = self._linkable(found) if found else None
+        if made is None or made.signature.args != tuple(
+            self.state.args
+        ):  # a class of that name is not the same
+            self.state.library = InnerCode(target.codegen(), func.__qualname__)
+            made, found = super().compile_extra(func), None
         if self.name and not found and not made.library.has_dynamic_globals:
             _code_cache.save(self.name, serialize.dumps(_to_link(made)))
         key: Any = [].append  # callers find the code by what Python would call: a builtin like no other
@@ -94,7 +98,7 @@ class InnerCompiler(Compiler):  # type: ignore[misc]
     def _linkable(self, found: bytes) -> Any:
         """What :func:`_to_link` took apart."""
         bitcode, fndesc, environment, kinds, inits, environments = serialize.loads(found)
-        library = self.state.library
+        library = InnerCode(self.state.targetctx.codegen(), fndesc.qualname)
         library._final_module = library._shared_module = parse_bitcode(bitcode)
         library._finalize_final_module()
         for init in inits:
@@ -244,7 +248,8 @@ class DiskCache(caching.NullCache):  # type: ignore[misc]
         target_context.refresh()
         name = name_of(self.function, sig, target_context)
         found = _code_cache.load(name) if name else None
-        return CompileResult._rebuild(target_context, *serialize.loads(found)) if found else None
+        made = CompileResult._rebuild(target_context, *serialize.loads(found)) if found else None
+        return made if made is not None and made.signature.args == tuple(sig) else None
 
     def has(self, sig: Any, target_context: Any) -> bool:
         name = name_of(self.function, sig, target_context)
