@@ -76,9 +76,8 @@ class InnerCompiler(Compiler):  # type: ignore[misc]
         self.name = name_of(func, self.state.args, target, flags)
         found = _code_cache.load(self.name) if self.name else None
         made = self._linkable(found) if found else None
-        if made is None or made.signature.args != tuple(
-            self.state.args
-        ):  # a class of that name is not the same
+        wanted = tuple(self.state.args)  # another class may have the name of the one that it was made for
+        if made is None or made.signature.args != wanted:
             self.state.library = InnerCode(target.codegen(), func.__qualname__)
             made, found = super().compile_extra(func), None
         if self.name and not found and not made.library.has_dynamic_globals:

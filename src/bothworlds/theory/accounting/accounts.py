@@ -359,6 +359,7 @@ def has_account(policy: Policy, *, n_arms: int, horizon: int | None = None) -> b
     >>> bw.theory.has_account(bw.Ito21(), n_arms=3)
     False
     """
+    policy = require_policy(policy)
     try:
         _require_accountable(policy, n_arms, horizon)
     except InvalidArgumentError:
