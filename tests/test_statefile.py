@@ -227,7 +227,13 @@ def test_registering_a_policy_of_ones_own(monkeypatch):
         bandit.to_dict()
     monkeypatch.setattr(bw.Policy, "registry", dict(bw.Policy.registry))
     policies.register("mine", Mine)
-    assert bw.Bandit.from_dict(bandit.to_dict()).policy == Mine()
+    saved = bandit.to_dict()
+    assert bw.Bandit.from_dict(saved).policy == Mine()
+    del bw.Policy.registry["mine"]
+    with pytest.raises(
+        StateError, match=r"no policy is called 'mine'.* the file that defines it is imported"
+    ):
+        bw.Bandit.from_dict(saved)
     with pytest.raises(InvalidArgumentError, match="name must be free, got 'ucb1', which is UCB1"):
         policies.register("ucb1", Mine)
 

@@ -26,10 +26,12 @@ from bothworlds.environments.base import (
     total_of,
     totals_world,
 )
+from bothworlds.environments.moving import draws_from_its_means
 from bothworlds.policies.base import (
     act,
     distribution,
     draw,
+    draws_from_its_p,
     init,
     learn,
     memo_of,
@@ -39,6 +41,7 @@ from bothworlds.policies.base import (
     update_once,
     weight_of,
 )
+from bothworlds.policies.ftrl.predictions import SteadyParameters
 from bothworlds.simplex.regularizers.base import (
     heights,
     potential,
@@ -54,6 +57,11 @@ from bothworlds.simplex.solve import _solve
 from bothworlds.simulation.engine import play_block
 from bothworlds.statefile import pack
 from bothworlds.testing import PolicyCase, check_environment, check_policy, check_regularizer
+from bothworlds.testing.environments import (
+    EnvironmentCase,
+    environment_is_a_value,
+    environment_prepares_losses_in_range,
+)
 from bothworlds.testing.policies import policy_draws_replications_independently
 from playing import interpret
 
@@ -278,10 +286,27 @@ def test_settings_without_dataclass_are_refused():
     class Inner(Forgotten):
         pass
 
-    said = r"Forgotten must be a dataclass, got a plain class with explore; put @dataclass\(frozen=True"
-    for kind in (Forgotten, Inner):
+    class Tide(bw.environments.Environment):
+        n_arms: int
+
+        def parameters(self, horizon):
+            return WorldParameters(self.n_arms)
+
+    class Guess(bw.predictions.Predictions):
+        part: float = 0.5
+
+        def parameters(self):
+            return SteadyParameters(self.part)
+
+    for setting, use in (
+        ("explore", lambda: bw.Bandit(2, Forgotten())),
+        ("explore", lambda: bw.Bandit(2, Inner())),
+        ("n_arms", lambda: Tide(n_arms=3)),
+        ("part", Guess),
+    ):
+        said = rf"must be a dataclass, got a plain class with {setting}; put @dataclass\(frozen=True"
         with pytest.raises(bw.errors.InvalidArgumentError, match=said):
-            bw.Bandit(2, kind())
+            use()
 
 
 def test_the_author_of_a_policy_learns_how_its_arms_can_change():
@@ -521,6 +546,8 @@ def test_a_regularizer_without_a_reach_is_named():
         bw.solve([0.0, 1.0], 1.0, Hill(2.0))
     with pytest.raises(bw.errors.KernelError, match=said):
         bw.FTRL(Hill(2.0), log_barrier=1.0, theta=1.0, alpha=0.5)
+    with pytest.raises(bw.errors.KernelError, match=said):
+        check_regularizer(Hill(2.0))
 
 
 @pytest.mark.parametrize(
@@ -530,7 +557,8 @@ def test_a_regularizer_without_a_reach_is_named():
         (0.0, r"Hill\(power=0\.0\): slope must be finite at depth 0, where p = 1, got ZeroDivisionError"),
     ],
 )
-def test_a_regularizer_whose_slope_the_solver_cannot_use_is_noticed(power, said):
+def test_a_regularizer_whose_slope_the_solver_cannot_use_is_noticed(power, said, monkeypatch):
+    monkeypatch.setitem(reach.implementations, HillParameters, lambda regularizer, height: 1.0)
     with pytest.raises(AssertionError, match=said):
         check_regularizer(Hill(power))
 
@@ -601,3 +629,117 @@ def test_a_regularizer_without_a_theorem_is_not_sent_to_constants_that_refuse_it
     said = r"without log_barrier, theta, alpha; give .* as numbers, or rates: no theorem .* covers Bent\(\)$"
     with pytest.raises(bw.errors.InvalidArgumentError, match=said):
         bw.FTRL(Bent())
+
+
+class BareParameters(NamedTuple):
+    """No kernel is registered for it."""
+
+
+@dataclass(frozen=True)
+class BareRates(bw.rates.Rates):
+    def parameters(self, n_arms, horizon):
+        return BareParameters()
+
+
+@dataclass(frozen=True)
+class BareEstimator(bw.estimators.Estimator):
+    def parameters(self):
+        return BareParameters()
+
+
+@dataclass(frozen=True)
+class BarePredictions(bw.predictions.Predictions):
+    def parameters(self):
+        return BareParameters()
+
+
+@pytest.mark.parametrize(
+    ("part", "kernel"),
+    [
+        ({"rates": BareRates()}, "begin_rates"),
+        ({"rates": bw.rates.RootRate(1.0), "estimator": BareEstimator()}, "estimate"),
+        ({"rates": bw.rates.RootRate(1.0), "predictions": BarePredictions()}, "part_of_error"),
+    ],
+)
+def test_a_part_of_ftrl_without_its_kernel_is_named(part, kernel):
+    with pytest.raises(bw.errors.KernelError, match=f"{kernel} of BareParameters is missing: Bare"):
+        bw.Bandit(2, bw.FTRL(bw.Shannon(), **part))
+
+
+def _lose(params, state):
+    state.p[0] = math.nan
+    return 0
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_policy_that_loses_its_distribution_is_refused(tmp_path):
+    policy = make("lost", step=_lose)
+    said = r"Policy_lost\(\) has lost its distribution, which is \[ *nan .*check_policy .*say which promise"
+    with pytest.raises(bw.errors.SolverError, match=said):
+        bw.simulate(policy, bw.environments.Bernoulli(n_arms=3, gap=0.2), horizon=10, jobs=1)
+    bandit = bw.Bandit(3, policy, seed=1)
+    bandit.update(bandit.pull(), loss=1.0)
+    with pytest.raises(bw.errors.StateError, match=r"state\.p\[0\] is nan, so this bandit cannot be saved; "):
+        bandit.save(tmp_path / "bandit.json")
+    assert not list(tmp_path.iterdir())
+
+
+class SteepParameters(NamedTuple):
+    n_arms: int
+    mean: float
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Steep(bw.environments.Environment):
+    """Bernoulli losses with a mean that may be too large."""
+
+    n_arms: int = 2
+    mean: float = 1.2
+
+    def parameters(self, horizon):
+        return SteepParameters(self.n_arms, self.mean)
+
+
+@prepare.register(SteepParameters)
+def _(env, world, t, p, uniforms):
+    for i in range(env.n_arms):
+        world.losses[i] = 0.5
+    world.losses[0] = env.mean
+
+
+draws_from_its_means(SteepParameters)
+
+
+@pytest.mark.usefixtures("as_python")
+def test_means_that_are_no_probabilities_are_noticed():
+    case = EnvironmentCase(Steep(), 10)
+    with pytest.raises(
+        AssertionError, match=r"prepare must set losses or means in \[0, 1\], got \[1\.2 0\.5\] in round 1"
+    ):
+        environment_prepares_losses_in_range(case)
+    with pytest.raises(AssertionError, match="regret_kind must say in words how regret is measured"):
+        environment_is_a_value(case)
+
+
+def test_a_kernel_is_registered_once():
+    class Parameters(NamedTuple):
+        n_arms: int
+
+    @act.register(Parameters)
+    def first(params, state, uniforms):
+        return 0
+
+    act.register(Parameters)(first)  # a cell that is run again
+    said = (
+        r"act of Parameters cannot be registered .*it is there already, from .*test_testing\.py, line \d+; "
+    )
+    with pytest.raises(bw.errors.KernelError, match=said):
+        draws_from_its_p(Parameters)
+    assert act.implementations[Parameters] is first
+
+    class Others(NamedTuple):
+        n_arms: int
+
+    draws_from_its_p(Others)
+    act.register(Others)(first)  # what a helper has registered can be replaced
+    assert act.implementations[Others] is first

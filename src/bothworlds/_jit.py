@@ -62,6 +62,8 @@ _introductions: list[Callable[[], None]] = []
 outside: dict[type, list[Callable[..., Any]]] = {}
 # The name of every kernel: that of the function, and for a generic one the type it is chosen by.
 _kernels: dict[Callable[..., Any], str] = {}
+# Files that are copies, as those that studies run, and what they are copies of.
+originals: dict[str, str] = {}
 _lock = threading.RLock()
 
 
@@ -127,6 +129,11 @@ def outsider(function: Callable[..., Any]) -> bool:
 def is_kernel(value: Any) -> bool:
     """Is this a function that compiled code may call?"""
     return isinstance(value, FunctionType) and (value in _kernels or hasattr(value, "implementations"))
+
+
+def known_as(file: str) -> str:
+    """The name by which its author knows a file: that of the original where a copy is run."""
+    return originals.get(file, file)
 
 
 def comes_from_outside(params: Any) -> bool:
@@ -217,6 +224,7 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
 
         def decorate(implementation: F) -> F:
             require_arguments(default, kind, implementation)
+            require_first(default, kind, implementation, implementations.get(kind))
             implementations[kind] = implementation
             _kernels[implementation] = f"{default.__name__} of {kind.__name__}"
             if outsider(implementation):
@@ -255,6 +263,19 @@ def require_arguments(default: Callable[..., Any], kind: type, implementation: C
         place = code.co_filename, code.co_firstlineno
         name = f"{default.__name__} of {kind.__name__}"
         raise KernelError(name, problem, f"write def _{wanted}", place, "cannot be registered")
+
+
+def require_first(
+    default: Callable[..., Any], kind: type, implementation: Any, there: Callable[..., Any] | None
+) -> None:
+    """What others have registered is not replaced: machine code may be made of it. What a helper has, is."""
+    if there is None or not outsider(there) or there.__code__ == implementation.__code__:
+        return
+    name, code = f"{default.__name__} of {kind.__name__}", there.__code__
+    problem = f"it is there already, from {known_as(code.co_filename)}, line {code.co_firstlineno}"
+    fix = f"leave one out, helpers first; to replace it, define {kind.__name__} again, then all its kernels"
+    place = implementation.__code__.co_filename, implementation.__code__.co_firstlineno
+    raise KernelError(name, problem, fix, place, "cannot be registered")
 
 
 def require_kernels(owner: Any, params: Any, kernels: dict[Any, str]) -> None:
@@ -406,7 +427,7 @@ def _explained(numba: Any, function: Callable[..., Any]) -> Iterator[None]:
         known = [(kernel, place) for place in places for kernel in [_kernel_at(place)] if kernel]
         kernel, place = known[0] if known else (function.__name__, ("", 0))
         problem, fix = numba.diagnose(error)
-        raise KernelError(kernel, problem, fix, place) from error
+        raise KernelError(kernel, problem, fix, (known_as(place[0]), place[1])) from error
 
 
 def _kernel_at(place: tuple[str, int]) -> str | None:

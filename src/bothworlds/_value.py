@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +16,7 @@ from bothworlds.errors import InvalidArgumentError, PartError, StateError
 _families: list[type[Value]] = []
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Value:
     """Base class of policies, environments and their parts.
 
@@ -25,8 +27,17 @@ class Value:
     registry: ClassVar[dict[str, type]]
     """The classes of one family by name; the base class of each family has its own."""
 
+    registered_name: ClassVar[str] = ""
+    """The name of this class; a class without one inherits that of another."""
+
     namespace: ClassVar[str] = "policy"
     """Names are unique among the families of a namespace: a policy and its parts."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        """Of a class without fields, or one that has forgotten ``@dataclass``, which would make its own."""
+        require_dataclass(type(self))
+        if given or settings:
+            raise TypeError(f"{type(self).__name__} has no settings")
 
     def __init_subclass__(cls, *, name: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -62,14 +73,33 @@ def require_dataclass(cls: type) -> None:
 
 
 def register(cls: type[Value], name: str) -> None:
-    """Make a class known by name in its family; defined again (in a notebook, say) it replaces itself."""
+    """Make a class known by name in its family; defined again it replaces itself.
+
+    That happens in a notebook, and where a study runs its own copy of a file that a program has imported.
+    """
     if not re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", name):
         fix = f"write name={'-'.join(re.findall('[a-z0-9]+', name.lower())) or 'a-name'!r}"
         raise InvalidArgumentError("name", name, "lower-case words and digits with hyphens", fix=fix)
     taken = names_in(cls.namespace).get(name, cls)
-    if (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise InvalidArgumentError("name", name, "free", got=f"{name!r}, which is {taken.__name__}")
+    if taken.__qualname__ != cls.__qualname__ or not _same_file(taken.__module__, cls.__module__):
+        got = f"{name!r}, which is {taken.__qualname__} of {taken.__module__}"
+        raise InvalidArgumentError("name", name, "free", got=got)
     cls.registry[name] = cls
+    cls.registered_name = name
+
+
+def _same_file(one: str, other: str) -> bool:
+    """Is it one module, or two with the same source?"""
+    return one == other or (bool(_source(one)) and _source(one) == _source(other))
+
+
+def _source(module: str) -> bytes:
+    """What the file of a module holds; nothing where it has none."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    try:
+        return Path(file).read_bytes() if file else b""
+    except OSError:
+        return b""
 
 
 def names_in(namespace: str) -> dict[str, type]:
@@ -94,8 +124,8 @@ def plain(value: Any) -> Any:
 
 def to_table(part: Any) -> dict[str, Any]:
     """A policy or environment (or a part of one) in plain JSON types: its name and its fields."""
-    kind = next((name for name, cls in part.registry.items() if cls is type(part)), None)
-    if kind is None:
+    kind = vars(type(part)).get("registered_name")
+    if not kind:
         kind, family = type(part).__name__, type(part).__mro__[1].__name__
         raise StateError(
             f"{kind} has no name, so it cannot be saved; write class {kind}({family}, name='a-name')"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import tempfile
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -105,7 +107,25 @@ def sequence(data: dict[str, Any], key: str, size: int) -> list[Any]:
 
 def write(path: str | PathLike[str], data: dict[str, Any]) -> None:
     """Write ``data`` as JSON; a reader sees the old file or the new one."""
-    write_bytes(path, json.dumps(data, allow_nan=False).encode())
+    try:
+        content = json.dumps(data, allow_nan=False).encode()
+    except ValueError as error:  # which does not say where
+        name, value = next((name, value) for name, value in _numbers(data) if not math.isfinite(value))
+        fix = "where the policy is your own, bothworlds.testing.check_policy says which promise is broken"
+        raise StateError(f"{name} is {value}, so this bandit cannot be saved; {fix}") from error
+    write_bytes(path, content)
+
+
+def _numbers(data: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    """All floats in JSON types, with where they are."""
+    if isinstance(data, float):
+        yield name, data
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield from _numbers(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(data, list):
+        for i, value in enumerate(data):
+            yield from _numbers(value, f"{name}[{i}]")
 
 
 def write_bytes(path: str | PathLike[str], content: bytes) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pickle
@@ -115,6 +116,31 @@ def test_an_edited_file_replaces_its_earlier_self(folder):
     assert again.import_name not in sys.modules
 
 
+def test_a_file_that_a_program_imports_can_be_a_module_of_its_study(folder, monkeypatch):
+    words = {
+        "class Lazy(bw.Policy)": "class Idle(bw.Policy, name='idle')",
+        "Lazy": "Idle",
+        "Waves": "Ripples",
+    }
+    source, text = (
+        MINE,
+        TEXT.replace("mine.py", "twin.py").replace("lazy", "idle").replace("waves", "ripples"),
+    )
+    for old, new in (words | {"by-hand": "by-foot"}).items():
+        source, text = source.replace(old, new), text.replace(old, new)
+    (folder / "twin.py").write_text(source)
+    monkeypatch.syspath_prepend(folder)
+    for _ in range(2):  # before the study, and after it
+        imported = importlib.import_module("twin").Idle(2.0)
+        studied = parse(text, folder=folder).policies[1].build()
+        assert type(studied) is not type(imported)
+        assert policies.to_dict(imported) == policies.to_dict(studied) == {"kind": "idle", "theta": 2.0}
+        del sys.modules["twin"]
+    (folder / "other.py").write_text(source + "\n# another file\n")
+    with pytest.raises(InvalidArgumentError, match=r"got 'idle', which is Idle of bothworlds_study_twin_"):
+        importlib.import_module("other")
+
+
 def test_modules_that_cannot_be_loaded(folder):
     (folder / "syntax.py").write_text("x = 1\ndef f(:\n")
     assert complaint(TEXT.replace("mine.py", "syntax.py"), folder) == (
@@ -147,7 +173,7 @@ def test_modules_that_cannot_be_loaded(folder):
         MINE.replace("Lazy", "UCB1").partition("@dataclass(frozen=True, repr=False)\nclass Hidden")[0]
     )
     assert complaint(TEXT.replace("mine.py", "taken.py"), folder) == (
-        "line 3, modules[0]: taken.py cannot be loaded: InvalidArgumentError: name must be free, got 'ucb1', which is UCB1"
+        "line 3, modules[0]: taken.py cannot be loaded: InvalidArgumentError: name must be free, got 'ucb1', which is UCB1 of bothworlds.policies.ucb1"
     )
     with pytest.raises(InvalidArgumentError, match=r"name must be free, got 'shannon', which is Shannon"):
         policies.register("shannon", policies.get("ucb1"))

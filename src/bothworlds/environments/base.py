@@ -30,7 +30,7 @@ from bothworlds.errors import InvalidArgumentError
 from bothworlds.problem import PLAIN, Problem
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Environment(Value, ABC):
     """Base class of environments: immutable, comparable, hashable, printable, known by ``name=``."""
 

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from bothworlds import environments, policies
 from bothworlds._code_cache import cache_directory
+from bothworlds._jit import originals
 from bothworlds.environments import Environment
 from bothworlds.policies import Policy
 
@@ -103,7 +104,9 @@ def _run(module: Module) -> dict[tuple[str, str], type]:
 
 
 def _import(module: Module) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(module.import_name, _file(module))
+    file = _file(module)
+    originals[str(file)] = f"{module.name}.py"
+    spec = importlib.util.spec_from_file_location(module.import_name, file)
     assert spec is not None
     assert spec.loader is not None
     python = importlib.util.module_from_spec(spec)

@@ -6,7 +6,7 @@ from typing import Any
 
 from bothworlds import _check, _value
 from bothworlds._value import from_table, to_table
-from bothworlds.errors import PartError, StateError
+from bothworlds.errors import PartError, StateError, UnknownNameError
 from bothworlds.policies.barbar import BARBAR as BARBAR
 from bothworlds.policies.base import Policy as Policy
 from bothworlds.policies.base import does_not_fit
@@ -104,4 +104,6 @@ def from_dict(data: Any) -> Any:
     try:
         return from_table(data, _find)
     except PartError as error:
-        raise StateError(f"the policy {error.kind!r} cannot be restored: {error}") from error
+        unknown = isinstance(error.error, UnknownNameError)
+        own = "; one of your own is known once the file that defines it is imported" if unknown else ""
+        raise StateError(f"the policy {error.kind!r} cannot be restored: {error}{own}") from error

@@ -56,7 +56,7 @@ from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Policy(Value, ABC):
     """Base class of policies: immutable, comparable, hashable, printable, known by ``name=``."""
 

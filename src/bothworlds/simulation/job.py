@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds import _check, rng
-from bothworlds._jit import FloatArray, IntArray, what_to_do
+from bothworlds._jit import FloatArray, IntArray, comes_from_outside, what_to_do
 from bothworlds._progress import Progress
 from bothworlds._simd import LANES
 from bothworlds.environments import Environment
 from bothworlds.environments.base import open_world, reads_p, require_world
 from bothworlds.environments.delay import empty_queue
 from bothworlds.errors import InvalidArgumentError, SolverError
-from bothworlds.policies.base import Policy, init, require_sleeping
+from bothworlds.policies.base import Policy, distribution, init, require_sleeping, weighs
 from bothworlds.policies.several import new_round, shown_by
 from bothworlds.simulation.batch import MOST, batch_state, fit, play_batch
 from bothworlds.simulation.engine import (
@@ -124,8 +124,19 @@ class Job:
             if recorder is not None:
                 recorder.follow(arguments["record"], arguments["world"], t)
             progress.advance(rounds)
+        self.require_distribution(arguments["params"], arguments["state"])
         looks = None if recorder is None else recorder.looks
         return [ReplicationResult(measured, distributions, record if self.trace else None, looks)]
+
+    def require_distribution(self, params: Any, state: Any) -> None:
+        """Refuse a run of kernels by others whose distribution has become NaN: they play on all the same."""
+        if self.policy.in_python or not comes_from_outside(params) or not weighs(params):
+            return
+        p = np.empty(self.environment.n_arms)
+        distribution(params, state, p)
+        if np.isnan(p).any():
+            fix = what_to_do(params, "run")
+            raise SolverError(f"{self.policy!r} has lost its distribution, which is {p} after the run; {fix}")
 
     def new_record(self) -> RoundRecord:
         """Room for all rounds, for those of a block, or for none."""

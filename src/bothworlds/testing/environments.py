@@ -11,7 +11,15 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.environments import Environment
-from bothworlds.environments.base import add_to_totals, loss_of, open_world, prepare, reads_p
+from bothworlds.environments.base import (
+    Totals,
+    add_to_totals,
+    benchmark,
+    loss_of,
+    open_world,
+    prepare,
+    reads_p,
+)
 from bothworlds.policies import Policy, TsallisINF
 from bothworlds.policies.base import (
     draws_from_its_p,
@@ -95,6 +103,11 @@ def _run(case: EnvironmentCase, policy: Any = POLICY, **options: Any) -> Any:
     return simulate(policy, case.environment, **how)
 
 
+def _uniforms(case: EnvironmentCase) -> FloatArray:
+    """A row for every round."""
+    return np.random.default_rng(3).random((case.horizon, max(1, case.environment.draws)))
+
+
 def environment_is_a_value(case: EnvironmentCase) -> None:
     """Hashable, and a pickle of it is the same world."""
     world = case.environment
@@ -102,7 +115,10 @@ def environment_is_a_value(case: EnvironmentCase) -> None:
     twin = pickle.loads(pickle.dumps(world))
     require(repr(twin) == repr(world), world, "a pickle must give back the same environment")
     require(world.n_arms >= 1, world, f"n_arms must be at least 1, got {world.n_arms}")
-    require(bool(world.regret_kind), world, "regret_kind must say in words how regret is measured")
+    by_gaps = world.regret_kind == Environment.regret_kind  # what it is where nothing is said
+    compared = type(world.parameters(case.horizon)) in benchmark.implementations
+    message = "regret_kind must say in words how regret is measured: to a benchmark, not by gaps"
+    require(world.regret_kind and not (by_gaps and compared), world, message)
     same = np.array_equal(_run(case).regret, _run(EnvironmentCase(twin, case.horizon)).regret, equal_nan=True)
     require(same, world, "a pickle must be the same world, bit by bit")
 
@@ -116,6 +132,19 @@ def environment_has_losses_in_range(case: EnvironmentCase) -> None:
         total = np.cumsum(trace.losses)
         adds_up = np.allclose(losses[: total.size], total, rtol=1e-12)
         require(adds_up, case.environment, "losses must be the same, however often they are asked for")
+
+
+def environment_prepares_losses_in_range(case: EnvironmentCase) -> None:
+    """What ``prepare`` sets, losses or their means, is in [0, 1]."""
+    env = case.environment.parameters(case.horizon)
+    world, n = open_world(env), case.environment.n_arms
+    if case.environment.made_in_blocks or not isinstance(world, Totals):
+        return
+    for t, uniforms in enumerate(_uniforms(case), 1):
+        prepare(env, world, t, np.full(n, 1.0 / n), uniforms)
+        inside = ((world.losses >= 0.0) & (world.losses <= 1.0)).all()
+        message = f"prepare must set losses or means in [0, 1], got {world.losses} in round {t}"
+        require(inside, case.environment, message)
 
 
 def environment_keeps_its_bits(case: EnvironmentCase) -> None:
@@ -136,7 +165,7 @@ def environment_sees_what_it_watches(case: EnvironmentCase) -> None:
         return
     n, twins = world.n_arms, [open_world(env) for _ in range(3)]
     distributions = (np.full(n, 1.0 / n), np.eye(n)[0], np.eye(n)[-1])
-    for t, uniforms in enumerate(np.random.default_rng(3).random((case.horizon, max(1, world.draws))), 1):
+    for t, uniforms in enumerate(_uniforms(case), 1):
         losses = []
         for twin, p in zip(twins, distributions, strict=True):
             prepare(env, twin, t, p.copy(), uniforms)
@@ -206,6 +235,7 @@ def environment_agrees_with_its_gaps(case: EnvironmentCase) -> None:
 ENVIRONMENT_CHECKS: tuple[Callable[[EnvironmentCase], None], ...] = (
     environment_is_a_value,
     environment_has_losses_in_range,
+    environment_prepares_losses_in_range,
     environment_keeps_its_bits,
     environment_sees_what_it_watches,
     environment_replays,

@@ -12,7 +12,7 @@ import numpy as np
 
 from bothworlds.policies import FTRL
 from bothworlds.simplex.regularizers import Hybrid, Regularizer, Shannon
-from bothworlds.simplex.regularizers.base import potential, reach, rise, slope, spread
+from bothworlds.simplex.regularizers.base import potential, reach, require_regularizer, rise, slope, spread
 from bothworlds.simplex.solve import solve
 from bothworlds.testing.promise import require
 from bothworlds.theory import account
@@ -25,6 +25,8 @@ def check_regularizer(regularizer: Regularizer) -> None:
     ------
     AssertionError
         Which promise is broken, and how.
+    KernelError
+        A kernel that is missing, or cannot be compiled.
     """
     for check in REGULARIZER_CHECKS:
         check(regularizer)
@@ -35,7 +37,7 @@ DEPTHS = (0.0, 1e-3, 0.1, 1.0, 3.0, 10.0, 30.0)
 
 def regularizer_is_a_value(regularizer: Regularizer) -> None:
     """Equal to its copies, hashable; pickle gives it back."""
-    require(isinstance(regularizer, Regularizer), regularizer, "it must be an instance of bw.Regularizer")
+    require_regularizer(regularizer)
     for again in (copy.deepcopy(regularizer), pickle.loads(pickle.dumps(regularizer))):
         require(again == regularizer, regularizer, "a copy must be equal")
         require(hash(again) == hash(regularizer), regularizer, "a copy must have the same hash")
@@ -51,7 +53,8 @@ def _slope(regularizer: Regularizer, depth: float) -> tuple[float, float, float]
         said = str(found)
     where = f"at depth {depth:g}, where p = {math.exp(-depth):.3g},"
     message = f"slope must be finite {where} got {said}: arms get there, so ψ must have a slope at p = 1"
-    require(len(found) == 3 and all(map(math.isfinite, found)), regularizer, message)
+    require(len(found) == 3, regularizer, f"slope must return three numbers, h, h' and h'', got {said}")
+    require(all(map(math.isfinite, found)), regularizer, message)
     height, first, second = found
     return height, first, second
 

@@ -215,7 +215,9 @@ def unknown_kind(family: str, name: Any) -> str:
         group = "bothworlds.policies"
     failure = load_plugins().failures.get((group or "", str(name)))
     error = UnknownNameError(family, name, FAMILIES[family].registry)
-    return f"{error}{f'. {failure}' if failure else ''}"
+    own = "" if error.fix else 'one of your own needs its file at the top: modules = ["its_file.py"]'
+    hint = failure or own
+    return f"{error}. {hint}" if hint else str(error)
 
 
 def spell_location(location: Location) -> str:

@@ -34,7 +34,7 @@ def __dir__() -> list[str]:
 AT_THE_CAP = 1.0 + 1e-12  # what equals its cap up to rounding is within it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Estimator(Value, ABC):
     """Base class of loss estimators."""
 

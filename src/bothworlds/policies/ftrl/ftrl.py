@@ -7,13 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 from bothworlds import _check
+from bothworlds._jit import require_kernels
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
-from bothworlds.policies.ftrl.estimators import IMPORTANCE_WEIGHTED, Estimator, ImportanceWeighted
+from bothworlds.policies.ftrl.estimators import IMPORTANCE_WEIGHTED, Estimator, ImportanceWeighted, estimate
 from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.policies.ftrl.many import with_many_arms
-from bothworlds.policies.ftrl.predictions import OptimisticParameters, Predictions
-from bothworlds.policies.ftrl.rates import PaperRates, Rates, same_for_all
+from bothworlds.policies.ftrl.predictions import OptimisticParameters, Predictions, part_of_error
+from bothworlds.policies.ftrl.rates import PaperRates, Rates, advance_rates, begin_rates, same_for_all
 from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.regularizers import Constants, Regularizer
 from bothworlds.simplex.regularizers.base import require_regularizer
@@ -166,9 +167,16 @@ class FTRL(Leader, name="ftrl"):
         if rates is None:
             log_barrier, rates = self._paper(n_arms, horizon)
         regularizer, rate = self.regularizer.parameters(), rates.parameters(n_arms, horizon)
+        require_kernels(rates, rate, {begin_rates: "", advance_rates: ""})
+        estimator = self.estimator.parameters()
+        require_kernels(self.estimator, estimator, {estimate: ""})
         step = choose_step(regularizer, log_barrier, same_for_all(rate), n_arms)
-        ftrl = FTRLParameters(regularizer, self.estimator.parameters(), rate, log_barrier, n_arms, step)
-        return ftrl if self.predictions is None else OptimisticParameters(ftrl, self.predictions.parameters())
+        ftrl = FTRLParameters(regularizer, estimator, rate, log_barrier, n_arms, step)
+        if self.predictions is None:
+            return ftrl
+        predictions = self.predictions.parameters()
+        require_kernels(self.predictions, predictions, {part_of_error: ""})
+        return OptimisticParameters(ftrl, predictions)
 
     def _paper(self, n_arms: int, horizon: int | None) -> tuple[float, Rates]:
         """C and the paper's rates."""

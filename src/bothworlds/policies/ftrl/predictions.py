@@ -46,7 +46,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Predictions(Value, ABC):
     """Base class of predictions m_i of the next loss of every arm.
 

@@ -44,7 +44,7 @@ class Constants(NamedTuple):
     alpha: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Regularizer(Value, ABC):
     """Base class of regularizers: immutable, comparable, hashable, printable."""
 

@@ -16,7 +16,7 @@ UNUSED = 1e300  # a horizon that plays no part; finite, so that states are plain
 CONTINUE = 0.0  # what advance_rates returns when nothing restarts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Rates(Value, ABC):
     """Base class of learning rates: immutable, comparable, hashable, printable."""
 
