@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -9,15 +10,27 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from numba.core import bytecode, caching, cgutils, codegen, compiler, imputils, serialize, types
+from numba.core import (
+    bytecode,
+    caching,
+    cgutils,
+    codegen,
+    compiler,
+    dispatcher,
+    imputils,
+    serialize,
+    targetconfig,
+    types,
+)
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.typing import templates
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from bothworlds import _jit, _numba
-from bothworlds._jit import entry
+from bothworlds._jit import entry, kernel
 from bothworlds._simd import add_up, fill, load
+from bothworlds.errors import KernelError
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,6 +72,9 @@ def test_only_one_file_touches_numba():
         (compiler.CompileResult, ["_reduce", "_rebuild", "_find_referenced_environments", "reload_init"]),
         (compiler.Flags, ["no_compile", "no_cpython_wrapper", "no_cfunc_wrapper", "summary"]),
         (bytecode.FunctionIdentity, ["_unique_ids"]),
+        (dispatcher._FunctionCompiler, ["fold_argument_types", "compile"]),
+        (targetconfig.ConfigStack, ["top_or_none"]),
+        (types.functions.BaseFunction, ["get_call_type"]),
         (serialize, ["dumps", "loads"]),
         (templates, ["AbstractTemplate", "infer_global", "signature"]),
         (imputils, ["impl_ret_borrowed"]),
@@ -84,6 +100,54 @@ def test_a_dispatcher_takes_a_cache_of_ours_and_gives_machine_code():
     assert code(1.5) == 3.0
     assert list(made.overloads) == [(types.float64,)]
     assert made.targetctx is not None
+
+
+@pytest.mark.compiled
+def test_what_is_done_in_haste_ends_with_the_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path))
+    states = []
+
+    @kernel
+    def inner(x):
+        return x + 1.0
+
+    @entry
+    def outer(x):
+        return inner(x) * 2.0
+
+    def find(*args):
+        states.append(gc.isenabled())
+        return plain(*args)
+
+    plain = _numba.FIND_CALL_TYPE
+    monkeypatch.setattr(_numba, "FIND_CALL_TYPE", find)
+    assert outer(1.0) == 4.0
+    assert states
+    assert not any(states)
+    assert gc.isenabled()
+    assert types.functions.BaseFunction.get_call_type is plain
+
+    @entry
+    def wrong(x):
+        return inner("one")
+
+    with pytest.raises(KernelError):
+        wrong(1.0)
+    assert gc.isenabled()
+    assert types.functions.BaseFunction.get_call_type is plain
+
+
+@pytest.mark.compiled
+def test_a_kernel_can_be_called_by_the_names_of_its_arguments():
+    @kernel
+    def ratio(above, below=2.0):
+        return above / below
+
+    @entry
+    def ratios(x):
+        return ratio(x), ratio(x, 4.0), ratio(below=8.0, above=x), ratio(x, below=x)
+
+    assert ratios(16.0) == (8.0, 4.0, 2.0, 1.0)
 
 
 @pytest.mark.compiled

@@ -53,9 +53,9 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 _PACKAGE = Path(__file__).parent
 
-# Functions that numba has not been told about yet, each with the rule that picks its implementation and
-# with the flags for that.
-_pending: list[tuple[Callable[..., Any], Callable[..., Any], dict[str, bool]]] = []
+# Functions that numba has not been told about yet, each with the rule that picks its implementation, and
+# the flags for that, by the types of arguments.
+_pending: list[tuple[Callable[..., Any], Callable[..., tuple[Callable[..., Any], dict[str, bool]]]]] = []
 # What else numba must be told before the first kernel is compiled.
 _introductions: list[Callable[[], None]] = []
 # Implementations that live outside the package, for each type they are chosen by.
@@ -148,6 +148,11 @@ def what_to_do(params: Any, this: str) -> str:
     return f"please report this {this}"
 
 
+def _flags(memory: bool, inline: bool) -> dict[str, bool]:
+    """As numba calls them; what counts references is not inlined."""
+    return {"_nrt": memory, "forceinline": inline and not memory}
+
+
 @overload
 def kernel(function: F) -> F: ...
 @overload
@@ -156,8 +161,8 @@ def kernel(function: Any = None, *, allocates: bool = False, inline: bool = Fals
     """Let compiled code call ``function``."""
     if function is None:
         return functools.partial(kernel, allocates=allocates, inline=inline)
-    flags = {"_nrt": allocates or outsider(function), "forceinline": inline}
-    _pending.append((function, lambda *_: function, flags))
+    chosen = function, _flags(allocates or outsider(function), inline)
+    _pending.append((function, lambda *_: chosen))
     _kernels[function] = function.__name__
     return function
 
@@ -206,7 +211,7 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
     if default is None:
         return functools.partial(generic, allocates=allocates, inline=inline)
     implementations: dict[type, Callable[..., Any]] = {}
-    flags = {default: (allocates or outsider(default), inline)}
+    flags = {default: _flags(allocates or outsider(default), inline)}
     _kernels[default] = default.__name__
 
     # A plain function, not an object with __call__: numba can only look up functions.
@@ -229,24 +234,19 @@ def generic(default: Any = None, *, allocates: bool = False, inline: bool = Fals
             _kernels[implementation] = f"{default.__name__} of {kind.__name__}"
             if outsider(implementation):
                 outside.setdefault(kind, []).append(implementation)
-            memory = every or allocates or outsider(implementation)
-            flags[implementation] = memory, inline and not memory
+            flags[implementation] = _flags(every or allocates or outsider(implementation), inline)
             return implementation
 
         return decorate
 
-    def with_flags(wanted: tuple[bool, bool]) -> Callable[..., Any]:
-        def choose(first: Any, *_: Any) -> Callable[..., Any] | None:
-            # numba's type of a NamedTuple knows its class; any other type gets the default
-            found = implementations.get(getattr(first, "instance_class", object), default)
-            return found if flags[found] == wanted else None
-
-        return choose
+    def choose(first: Any, *_: Any) -> tuple[Callable[..., Any], dict[str, bool]]:
+        # numba's type of a NamedTuple knows its class; any other type gets the default
+        found = implementations.get(getattr(first, "instance_class", object), default)
+        return found, flags[found]
 
     dispatch.register = register  # type: ignore[attr-defined]
     dispatch.implementations = implementations  # type: ignore[attr-defined]
-    for memory, inlined in ((True, False), (False, False), (False, True)):
-        _pending.append((dispatch, with_flags((memory, inlined)), {"_nrt": memory, "forceinline": inlined}))
+    _pending.append((dispatch, choose))
     return dispatch
 
 
@@ -321,14 +321,13 @@ def _copy_nothing(values: Any, out: Any) -> None:
     pass
 
 
-def _choose_copy(values: Any, out: Any) -> Callable[..., None]:
+def _choose_copy(values: Any, out: Any) -> tuple[Callable[..., None], dict[str, bool]]:
     types = getattr(values, "types", None)  # numba's types of tuples know their parts
-    if types is None:
-        return _copy_array
-    return _copy_first_and_rest if types else _copy_nothing
+    tuples = _copy_first_and_rest if types else _copy_nothing
+    return _copy_array if types is None else tuples, _flags(memory=False, inline=False)
 
 
-_pending.append((copy_state, _choose_copy, {"_nrt": False, "forceinline": False}))
+_pending.append((copy_state, _choose_copy))
 
 
 def _introduce(numba: Any) -> None:
