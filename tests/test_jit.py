@@ -240,6 +240,10 @@ class Global(NamedTuple):
     x: float
 class Field(NamedTuple):
     x: float
+class Undefined(NamedTuple):
+    x: float
+class Misspelled(NamedTuple):
+    x: float
 
 @_jit.generic
 def twice(params):
@@ -253,6 +257,12 @@ def _(params):
 @twice.register(Field)
 def _(params):
     return 2.0 * params.y
+@twice.register(Undefined)
+def _(params):
+    return sp.exp(params.x)
+@twice.register(Misspelled)
+def _(params):
+    return np.expp(params.x)
 @_jit.entry
 def call(params):
     return twice(params)
@@ -272,15 +282,18 @@ def test_what_a_kernel_cannot_call_or_read_is_named_with_the_kernel_the_line_and
     """numba names the file as seen from the working directory."""
     (tmp_path / "helpers.py").write_text(HELPERS)
     monkeypatch.chdir(tmp_path)
-    code = "import json; from helpers import *; "
-    code += "print(json.dumps([said(kind(1.0)) for kind in (Plain, Global, Field)]))"
-    plain, settings, field = run(code, [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache")
+    code = "import json; from helpers import *; kinds = Plain, Global, Field, Undefined, Misspelled; "
+    code += "print(json.dumps([said(kind(1.0)) for kind in kinds]))"
+    found = run(code, [str(SOURCE.parent), str(tmp_path)], tmp_path / "cache")
+    plain, settings, field, undefined, misspelled = found
     where = re.escape(str(tmp_path / "helpers.py"))
     start = rf"cannot be compiled \({where}, line \d+\): "
     assert re.fullmatch(rf"twice of Plain {start}double is not a kernel; put @kernel above def double", plain)
     assert re.fullmatch(
         rf"twice of Field {start}Field has no y; use a field of Field, or give it this one", field
     )
+    assert re.match(rf"twice of Undefined {start}sp is not defined; import or define it", undefined)
+    assert re.match(rf"twice of Misspelled {start}module 'numpy' has no attribute 'expp'; is it", misspelled)
     assert re.match(rf"twice of Global {start}SETTINGS is a dict, which kernels cannot read; give", settings)
 
 

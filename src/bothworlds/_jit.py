@@ -422,8 +422,13 @@ def _explained(numba: Any, function: Callable[..., Any]) -> Iterator[None]:
     try:
         yield
     except numba.CompilerError as error:
-        places = numba.places_of(error)
-        known = [(kernel, place) for place in places for kernel in [_kernel_at(place)] if kernel]
+        known = [(name, place) for place in numba.places_of(error) for name in [_kernel_at(place)] if name]
+        if numba.failed:  # numba does not always say where in it, only where it was called
+            innermost = next(iter(numba.failed))
+            code, name = innermost.__code__, _kernels.get(innermost, innermost.__name__)
+            inside = [one for one in known if one[0] == name]
+            known = inside or [(name, (code.co_filename, code.co_firstlineno))]
+            numba.failed.clear()
         kernel, place = known[0] if known else (function.__name__, ("", 0))
         problem, fix = numba.diagnose(error)
         raise KernelError(kernel, problem, fix, (known_as(place[0]), place[1])) from error

@@ -25,7 +25,7 @@ from numba.core import caching, cgutils, serialize, types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, TypingError
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.targetconfig import ConfigStack
@@ -168,6 +168,10 @@ def _to_link(made: Any) -> tuple[Any, ...]:
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
 
 
+# What could not be compiled, innermost first; numba may try again, with other types.
+failed: dict[Callable[..., Any], None] = {}
+
+
 class Choice(AbstractTemplate):  # type: ignore[misc]
     """What compiled code calls by the name of a kernel: ``numba.extending.overload`` with flags by types."""
 
@@ -181,7 +185,14 @@ class Choice(AbstractTemplate):  # type: ignore[misc]
             implementation, flags = self.choose(*args)
             compiler = numba.njit(pipeline_class=InnerCompiler, **FLAGS, **flags)(implementation)._compiler
             python, kinds = compiler.fold_argument_types(args, kws)
-            made = compiler.compile(kinds, None)
+            try:
+                made = compiler.compile(kinds, None)
+            except (NumbaError, AttributeError) as error:
+                failed[implementation] = None
+                if isinstance(error, NumbaError):
+                    raise
+                raise TypingError(f"AttributeError: {error}") from error  # of a module: numba lets it through
+            failed.pop(implementation, None)
             self.code[made.signature.args] = made.entry_point
             self.signatures[asked] = made.signature.replace(pysig=python)
         return self.signatures[asked]
@@ -252,6 +263,12 @@ def diagnose(error: NumbaError) -> tuple[str, str]:
             f"{name} is {article(kind)}, which kernels cannot read",
             "give its numbers to the NamedTuple of parameters, or its arrays to the state",
         )
+    undefined = re.search(r"NameError: name '(\w+)' is not defined", text)
+    if undefined:
+        return f"{undefined[1]} is not defined", "import or define it in the file of the kernel"
+    misspelled = re.search(r"AttributeError: (module '[\w.]+' has no attribute '\w+')", text)
+    if misspelled:
+        return misspelled[1], "is it spelled right?"
     missing = re.search(r"Unknown attribute '(\w+)' of type (\w+)", text)
     if missing:
         name, owner = missing.groups()
