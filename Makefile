@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
-WORKERS := $(shell expr $(JOBS) + 2)  # of the tests: some of them wait for others' processes
+WORKERS := $(shell expr $(JOBS) + 3)  # of the tests: some of them wait for others' processes
 SOURCES := pyproject.toml src/bothworlds/_version.py
 export PYTHONDONTWRITEBYTECODE :=  # where it is set, each of the tests' many processes would parse all its modules anew
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-python slow coverage browser latex pages bytecode lint format docs studies bench lab constants compare tournament delay advice evidence torture soak container dist serve-demo clean
+.PHONY: help demo test test-python slow coverage browser latex pages bytecode examples lint format docs studies bench lab constants compare tournament delay advice evidence torture soak container dist serve-demo clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,10 +57,12 @@ latex: $(VENV)/dev.stamp ## set tables and pgf figures with LaTeX, which apt ins
 	  || echo "no LaTeX, and not root: its tests will be skipped"
 	$(BIN)/python -m pytest -q tests/report/test_latex.py
 
-test: ## everything that must pass: lint, types, layers, docs, tests, examples (13 to 19 minutes on two cores)
-	@$(MAKE) --no-print-directory --jobs $(WORKERS) browser lint pages bytecode  # the first waits for the network
+test: ## everything that must pass: lint, types, layers, examples, tests (some 15 minutes on two cores)
+	@$(MAKE) --no-print-directory --jobs $(WORKERS) browser lint bytecode examples  # the first waits for the network
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" tests
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile README.md docs src  # a page in one process
+
+examples: $(VENV)/dev.stamp # of README, pages and docstrings; a page in one process
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile README.md docs src
 
 slow: $(VENV)/dev.stamp ## tests that take ten seconds or more each: killed studies, caches, processes that compile, other sizes, cases with kernels of others (some ten minutes)
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m slow tests
@@ -78,7 +80,7 @@ test-python: $(OTHER)/dev.stamp ## the tests on another Python: make test-python
 	$(OTHER)/bin/python -VV
 	$(OTHER)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" $(TESTS)
 
-pages: $(VENV)/dev.stamp # the documentation without charts, every warning an error
+pages: $(VENV)/dev.stamp ## build the documentation without charts, every warning an error, as CI does
 	BOTHWORLDS_GALLERY=plain $(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs-plain
 
 bytecode: $(VENV)/dev.stamp # of all that tests import, once: the workers, which start at the same time, would each make it

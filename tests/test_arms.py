@@ -35,6 +35,9 @@ ORACLES = {
 }
 
 
+DEEP = ("light-barrier", "ito21")  # 60 digits of them take seconds
+
+
 @pytest.fixture(autouse=True)
 def _as_python(request, monkeypatch):
     """Kernels for some of the arms take seconds to compile, for every policy; with ``compiled`` they are."""
@@ -46,7 +49,9 @@ def _as_python(request, monkeypatch):
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in DEEP else []) for name in ORACLES]
+)
 def test_round_by_round(name, late):
     policy, reference = ORACLES[name]
     bandit = bw.Bandit(4, policy, seed=3, horizon=HORIZON if name == "ito21" else None)

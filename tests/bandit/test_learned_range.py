@@ -288,6 +288,7 @@ def test_a_damaged_range_is_refused(change, message):
         bw.Bandit.from_dict(data)
 
 
+@pytest.mark.slow
 def test_a_guess_is_not_needed():
     """Regret to the arm that earns most: far below that of a range which is far too wide."""
     regret = {}

@@ -28,7 +28,7 @@ def play(bandit, rounds, seed=1):
     return pulls
 
 
-@pytest.mark.parametrize("policy", [None, "thompson", "ucb1", "exp3"])
+@pytest.mark.parametrize("policy", [None, pytest.param("thompson", marks=pytest.mark.slow), "ucb1", "exp3"])
 @pytest.mark.parametrize("key", [False, True])
 def test_arms_are_drawn_as_the_logged_probabilities_say(policy, key):
     bandit = bw.Bandit(ARMS, policy, seed=3, floor=0.05, fixed={"control": 0.1})

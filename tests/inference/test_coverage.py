@@ -18,8 +18,8 @@ WORLDS = [
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("policy", [bw.LightBarrier(), bw.TsallisINF()])
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("policy", [bw.TsallisINF(), pytest.param(bw.LightBarrier(), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("world", [WORLDS[0], pytest.param(WORLDS[1], marks=pytest.mark.slow)])
 def test_ever_wrong_in_few_runs(policy, world):
     run = bw.simulate(policy, world, horizon=ROUNDS, replications=RUNS, seed=3, trace=True)
     means = np.tile([0.5, 0.4], (ROUNDS, 1))

@@ -19,6 +19,7 @@ def test_round_by_round(n_arms, kind):
     compare(bw.Avner(), oracle.Avner(n_arms), loss_table(kind, n_arms, 300), seed=n_arms)
 
 
+@pytest.mark.slow
 def test_better_than_uniform_play_and_than_exp3():
     means = [0.3, 0.6, 0.6, 0.6]
     ours = np.mean([regret(bw.Avner(), means, 2000, seed=seed) for seed in range(5)])

@@ -38,6 +38,7 @@ def test_better_than_uniform_play(policy):
     assert regret(policy, means, 3000) < 0.35 * uniform_regret(means, 3000)
 
 
+@pytest.mark.slow
 def test_within_its_bound_against_a_swap():
     # the best arm changes half-way: regret against the best fixed arm stays below 2√(TK log K)
     losses = np.zeros((4000, 3))

@@ -9,7 +9,10 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
+from interpreting import plain_python  # noqa: F401 - a fixture
 from oracle import algorithms as oracle
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the same: see the contract
 
 
 def history(n_arms, rounds, seed, binary):
@@ -205,6 +208,7 @@ def test_capped_baseline_is_half_the_rate_and_barrier_for_the_log_barrier():
     np.testing.assert_allclose(trace.estimates[1, 1:], 0.5 * (0.2 + 0.1), rtol=1e-13)  # the cap, below ½
 
 
+@pytest.mark.slow
 def test_recentring_changes_nothing_but_the_offset():
     # losses that push every estimate beyond the recentring threshold many times over
     arms, losses = map(np.array, own_history(bw.TsallisINF(), (1.0, 1.0, 1.0), 30_000, 0))

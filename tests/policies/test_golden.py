@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from playing import bernoulli, play
+from bothworlds.policies.base import pull_once, read_distribution, update_once
+from playing import bernoulli, interpret, play
 
 MEANS = [0.3, 0.5, 0.6, 0.45]
 CAPPED = bw.estimators.CappedBaseline()
@@ -62,8 +63,24 @@ GOLDEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", range(len(GOLDEN)), ids=lambda i: f"{GOLDEN[i][0]!r}, {GOLDEN[i][1]}")
-def test_seeded_trajectories_stay(case):
+EACH = pytest.mark.parametrize("case", range(len(GOLDEN)), ids=lambda i: f"{GOLDEN[i][0]!r}, {GOLDEN[i][1]}")
+
+
+@EACH
+def test_seeded_trajectories_stay(case, monkeypatch):
+    """As Python; that compiled kernels play the same is the contract's to check, and ``make slow``'s."""
+    interpret(monkeypatch, pull_once, read_distribution, update_once)
+    check(case)
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+@EACH
+def test_compiled_they_stay_too(case):
+    check(case)
+
+
+def check(case):
     policy, horizon, last, counts = GOLDEN[case]
     p, arms = play(policy, bernoulli(MEANS, 400, seed=case), horizon=horizon, seed=100 + case)
     np.testing.assert_allclose(p[-1], last, rtol=1e-12)

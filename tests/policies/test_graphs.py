@@ -17,7 +17,7 @@ from bothworlds.policies.graphs.graph import clique_cover
 from bothworlds.policies.several import new_round, pull_several, shown_by, update_several
 from oracle import draws
 from oracle import graphs as oracle
-from playing import loss_table
+from playing import interpret, loss_table
 
 GRAPHS = {
     "bandit": np.eye(4),
@@ -294,7 +294,8 @@ def test_graphs_that_a_policy_cannot_learn_on(shows, policy, message):
         bw.Bandit(list(shows), policy, shows=shows)
 
 
-def test_usual_policies():
+def test_usual_policies(monkeypatch):
+    interpret(monkeypatch, pull_several, read_distribution, update_several)
     assert bw.Bandit(3, shows="all").policy == bw.AdaHedge()
     assert bw.Bandit(list(SHOWS), shows=SHOWS).policy == bw.MatchedTsallis()
 

@@ -233,6 +233,7 @@ def test_the_floor_holds():
     assert player.p[0] > 0.99
 
 
+@pytest.mark.slow
 def test_many_runs_on_iid_losses_are_not_rejected():
     world = bw.environments.Bernoulli(means=[0.2, 0.4, 0.6])
     run = bw.simulate([bw.InsuredSampler(), bw.Thompson()], world, horizon=5000, replications=16, seed=1)

@@ -316,6 +316,7 @@ def test_contract(policy, monkeypatch):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_compiled_and_python_have_the_same_bits():
     choice = {"choose": (0, 3), "outside": 0.45}
     world = bw.environments.SemiBandit(bw.environments.Bernoulli(n_arms=5, gap=0.3, optimal=2), **choice)

@@ -92,6 +92,7 @@ def test_exp3s_has_the_published_constants():
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_exp3s_keeps_its_bound_when_the_best_arm_switches():
     n, horizon, switches = 4, 20_000, 3
     world = bw.environments.Switching(n_arms=n, gap=0.4, period=5000, benchmark="dynamic")
@@ -172,7 +173,10 @@ def delays(n_blocks, before, after, at=2000):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(("before", "after"), [(0.4, 0.8), (0.5, 0.65), (0.9, 0.98)])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(0.4, 0.8), *(pytest.param(*two, marks=pytest.mark.slow) for two in [(0.5, 0.65), (0.9, 0.98)])],
+)
 def test_few_splits_find_changes_nearly_as_soon_as_all(before, after):
     few, every = delays(BLOCKS, before, after), delays(4000, before, after)
     assert few.mean() < 1.05 * every.mean() + 2

@@ -25,7 +25,7 @@ def test_round_by_round(alpha, n_arms, kind):
     compare(
         bw.TsallisINFOracle(gaps, alpha),
         oracle.TsallisINFOracle(gaps, alpha),
-        loss_table(kind, n_arms, 200),
+        loss_table(kind, n_arms, 100),
         seed=n_arms,
     )
 

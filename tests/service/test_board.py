@@ -183,6 +183,7 @@ def test_charts_say_what_the_curve_says(served, show):
     with served.client() as client:
         points = client.get("/v1/experiments/button/curves").json()["points"]
     page.click("#probabilities summary")
+    page.wait_for_selector("#probabilities tbody td")  # the table is filled when it is opened
     cells = page.locator("#probabilities tbody tr").first.locator("td").all_inner_texts()
     assert cells == [f"{100 * p:.1f} %" for p in reversed(points[-1]["probabilities"])]
     page.focus("#probabilities .chart")

@@ -23,7 +23,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("log_barrier", [0.0, 2.0])
+@pytest.mark.parametrize("log_barrier", [0.0, pytest.param(2.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("weight", [0.1, 1.4426950408889634, 9.0, 40.0])
 @pytest.mark.parametrize("case", CASES)
 def test_it_agrees_with_the_oracle(case, weight, log_barrier):

@@ -117,7 +117,7 @@ def advanced(problem, regularizer, rounds, log_barrier=0.0):
         yield p.copy(), losses, rates, problem.outside * (t - 1.0)
 
 
-@pytest.mark.parametrize("log_barrier", [0.0, 0.7])
+@pytest.mark.parametrize("log_barrier", [pytest.param(0.0, marks=pytest.mark.slow), 0.7])
 @pytest.mark.parametrize("kind", [ComplementBarrier, ComplementTsallis])
 @pytest.mark.parametrize("name", GROUPS)
 def test_groups_and_limits(name, kind, log_barrier):

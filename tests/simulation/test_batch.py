@@ -65,6 +65,7 @@ def test_any_number_of_lanes_in_any_number_of_threads(replications, jobs):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 def test_worlds_with_a_memory_are_not_mixed_up():
     world = bw.environments.StochasticallyConstrained(n_arms=4, gap=0.2)
     assert_same(*runs(bw.TsallisINF(), world, 2000, 7, seed=9, jobs=1))

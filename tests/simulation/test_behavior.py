@@ -8,7 +8,7 @@ import pytest
 import bothworlds as bw
 from bothworlds import environments as en
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.slow]  # small studies
 
 K, GAP = 8, 0.125
 

@@ -86,7 +86,8 @@ def test_its_account_agrees_with_60_digits(m, n, log_barrier):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("log_barrier", [pytest.param(0.0, marks=pytest.mark.slow), 0.1])
+@pytest.mark.slow
+@pytest.mark.parametrize("log_barrier", [0.0, 0.1])
 def test_numbers_of_arms_that_do_not_fill_a_block(log_barrier):
     """Blocks are of four arms, and what fills them up takes no part."""
     for m in range(1, 6):
