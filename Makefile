@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
-WORKERS := $(shell expr $(JOBS) + 3)  # of the tests: some of them wait for others' processes
+WORKERS := $(shell expr $(JOBS) + 4)  # of the tests: some of them wait for others' processes
 SOURCES := pyproject.toml src/bothworlds/_version.py
 export PYTHONDONTWRITEBYTECODE :=  # where it is set, each of the tests' many processes would parse all its modules anew
 

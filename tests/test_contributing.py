@@ -77,7 +77,8 @@ def copy(tmp_path_factory):
     return root
 
 
-@each_recipe
+@pytest.mark.slow
+@pytest.mark.parametrize("heading", RECIPES)
 def test_inside_the_package(heading, copy, tmp_path):
     name, file, folder = RECIPES[heading]
     module = f"bothworlds.{folder.replace('/', '.')}"
@@ -86,6 +87,7 @@ def test_inside_the_package(heading, copy, tmp_path):
     run(f"{here}from {module} import {name}\n{known}{blocks(heading)[1]}", tmp_path, copy)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_takes_memory_is_named_with_the_fix(copy, tmp_path):
     """Kernels inside the package own no memory; numba's thirty lines become one."""
     code = """

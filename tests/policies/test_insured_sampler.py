@@ -43,7 +43,7 @@ def rejected(player):
 @FLOORS
 @pytest.mark.parametrize("n_arms", [1, 2, 5])
 def test_round_by_round_on_iid_losses(n_arms, floor, horizon):
-    losses = bernoulli(np.linspace(0.3, 0.7, n_arms), 1000, seed=n_arms)
+    losses = bernoulli(np.linspace(0.3, 0.7, n_arms), 600, seed=n_arms)
     reference = oracle.InsuredSampler(n_arms, horizon, fixed=floor == "fixed")
     player = compare(bw.InsuredSampler(floor), reference, losses, horizon=horizon, seed=n_arms)
     assert reference.on

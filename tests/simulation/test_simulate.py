@@ -15,6 +15,9 @@ from bothworlds.errors import InvalidArgumentError, SolverError
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
 from bothworlds.simplex.kernel import FAILED
 from bothworlds.simulation import run as engine_room
+from interpreting import plain_python  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # compiled it is the same: see the contract
 
 POLICY = bw.TsallisINF()
 WORLD = en.Bernoulli(n_arms=4, gap=0.25)

@@ -299,6 +299,7 @@ def test_bias_is_caught():
 # --- the rest ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_smallest_barrier_is_where_the_relation_starts_to_fail():
     found = smallest_barrier(bw.LogBarrier(), rounds=16)
     assert 2.0**-7 < found < 162.0

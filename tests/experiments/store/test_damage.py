@@ -8,6 +8,7 @@ import pytest
 
 from bothworlds.experiments.run import run_study
 from bothworlds.experiments.store import provenance
+from interpreting import plain_python  # noqa: F401 - a fixture
 from studies import (
     chunk_names,
     manifest,
@@ -15,6 +16,8 @@ from studies import (
     run_here,
     study,
 )
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # what is played is not the point
 
 
 def _flip(path):

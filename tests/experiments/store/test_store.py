@@ -12,6 +12,7 @@ import bothworlds as bw
 from bothworlds.errors import SpecError
 from bothworlds.experiments.spec import read
 from bothworlds.experiments.store import Store, StoreWriter, provenance
+from interpreting import plain_python  # noqa: F401 - a fixture
 from studies import (
     chunk_names,
     manifest,
@@ -23,6 +24,8 @@ from studies import (
     study,
     text,
 )
+
+pytestmark = pytest.mark.usefixtures("plain_python")  # what is played is not the point
 
 CORRUPTED = """
 [[environment]]
@@ -187,7 +190,6 @@ def test_the_copy_of_the_file_finds_the_data_of_the_original(tmp_path):
         read(out / "experiment.toml")
 
 
-@pytest.mark.compiled
 def test_bytes_per_point(tmp_path):
     world = '[[environment]]\nkind = "minimax"\nn_arms = 10\n' + CORRUPTED.replace(
         "n_arms = 3", "n_arms = 10"
