@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bothworlds import _jit
+from bothworlds import _changeover, _jit
 from bothworlds.simplex import divergence
 from bothworlds.simulation import job
 from bothworlds.theory.accounting import ledger
@@ -17,6 +17,7 @@ def plain_python():
     """Nothing is compiled while the tests of a module run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_jit, "compiler", lambda: None)
+        patch.setattr(_changeover, "_bound", {})  # kernels that bandits share: others want machine code
         for kernel in KERNELS:
             patch.setitem(kernel.__dict__, "compiled", kernel.python)
         yield

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bothworlds import _changeover
 from bothworlds.policies.base import init, pull_once, read_distribution, update_once
 
 
 def interpret(monkeypatch, *entries):
     """Run these entries as plain Python: the same bits, without compiling them for every type."""
+    monkeypatch.setattr(_changeover, "_bound", {})  # kernels that bandits share: others want machine code
     for entry in entries:
         monkeypatch.setitem(entry.__dict__, "compiled", entry.python)
         monkeypatch.setitem(entry.__dict__, "bind", lambda *_, code=entry.python: code)
