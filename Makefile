@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
-WORKERS := $(shell expr $(JOBS) + 4)  # of the tests: some of them wait for others' processes
+WORKERS := $(shell expr $(JOBS) + 2)  # of the tests: some of them wait for others' processes
 SOURCES := pyproject.toml src/bothworlds/_version.py
 export PYTHONDONTWRITEBYTECODE :=  # where it is set, each of the tests' many processes would parse all its modules anew
 
@@ -57,7 +57,7 @@ latex: $(VENV)/dev.stamp ## set tables and pgf figures with LaTeX, which apt ins
 	  || echo "no LaTeX, and not root: its tests will be skipped"
 	$(BIN)/python -m pytest -q tests/report/test_latex.py
 
-test: ## everything that must pass: lint, types, layers, examples, tests (some 15 minutes on two cores)
+test: ## everything that must pass: lint, types, layers, examples, tests (14 to 17 minutes on two cores)
 	@$(MAKE) --no-print-directory --jobs $(WORKERS) browser lint bytecode examples  # the first waits for the network
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" tests
 

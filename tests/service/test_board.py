@@ -142,6 +142,7 @@ def wait_for_figure(page, term, value):
         """([term, value]) => [...document.querySelectorAll("#figures dt")]
              .find((dt) => dt.textContent === term)?.nextSibling.firstChild.textContent === value""",
         arg=[term, value],
+        timeout=120_000,  # after a restart the service reads its log first, beside all other tests
     )
 
 
