@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
-from accounting import interpreted  # noqa: F401
-from bothworlds._jit import entry
-from bothworlds._simd import LANES, load, store
 from bothworlds.environments.base import (
     Totals,
     add_to_totals,
@@ -42,21 +39,10 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.ftrl.predictions import SteadyParameters
-from bothworlds.simplex.regularizers.base import (
-    heights,
-    potential,
-    potentials,
-    reach,
-    rise,
-    rises,
-    slope,
-    spread,
-    spreads,
-)
 from bothworlds.simplex.solve import _solve
 from bothworlds.simulation.engine import play_block
 from bothworlds.statefile import pack
-from bothworlds.testing import PolicyCase, check_environment, check_policy, check_regularizer
+from bothworlds.testing import PolicyCase, check_environment, check_policy
 from bothworlds.testing.environments import (
     EnvironmentCase,
     environment_is_a_value,
@@ -377,118 +363,6 @@ def test_regret_beyond_what_is_possible_is_noticed():
         check_environment(Boundless())
 
 
-class BentParameters(NamedTuple):
-    pass
-
-
-@dataclass(frozen=True)
-class Bent(bw.Regularizer):
-    """The log-barrier with a wrong spread."""
-
-    def parameters(self):
-        return BentParameters()
-
-
-@slope.register(BentParameters)
-def _(regularizer, depth):
-    h = math.exp(depth)
-    return h, h, h
-
-
-@reach.register(BentParameters)
-def _(regularizer, height):
-    return math.log(height)
-
-
-@potential.register(BentParameters)
-def _(regularizer, p, height):
-    return -math.log(p)
-
-
-@rise.register(BentParameters)
-def _(regularizer, p, height, u):
-    return height * math.expm1(u), height * math.exp(u)
-
-
-@spread.register(BentParameters)
-def _(regularizer, p, height, w):
-    return math.expm1(w) + w
-
-
-@pytest.mark.usefixtures("as_python")
-def test_a_regularizer_with_a_wrong_spread_is_noticed():
-    with pytest.raises(AssertionError, match=r"spread at p = .* is .*, ψ gives"):
-        check_regularizer(Bent())
-
-
-OURS = [
-    bw.LogBarrier(),
-    bw.Tsallis(0.3),
-    bw.Shannon(),
-    bw.Hybrid(bw.Tsallis(0.5), bw.Shannon(), weight=0.3),
-    bw.regularizers.CenteredTsallis(0.0),
-    bw.regularizers.CenteredTsallis(0.5),
-    bw.regularizers.CenteredTsallis(1.0),
-    bw.regularizers.ComplementBarrier(2.0),
-    bw.regularizers.ComplementTsallis(2.0),
-]
-
-
-def test_no_regularizer_is_left_out():
-    ours = {kind for kind in bw.Regularizer.registry.values() if kind.__module__.startswith("bothworlds.")}
-    assert {type(regularizer) for regularizer in OURS} == ours
-
-
-@pytest.mark.parametrize("regularizer", OURS, ids=repr)
-@pytest.mark.usefixtures("interpreted", "as_python")
-def test_our_regularizers_keep_the_contract(regularizer):
-    check_regularizer(regularizer)
-
-
-@pytest.mark.parametrize(
-    "regularizer",
-    [
-        pytest.param(OURS[3], marks=pytest.mark.slow),
-        pytest.param(OURS[5], marks=pytest.mark.slow),
-        bw.regularizers.ComplementBarrier(2.0),
-        bw.regularizers.ComplementTsallis(2.0),
-    ],
-    ids=repr,
-)
-def test_our_regularizers_keep_the_contract_compiled(regularizer):
-    check_regularizer(regularizer)
-
-
-@entry
-def rows_of_blocks(regularizer, p, u, out):
-    """What accounts ask of a regularizer, for a block of four arms: a row each."""
-    x, by = load(p, 0), load(u, 0)
-    h = heights(regularizer, x)
-    change, first = rises(regularizer, x, h, by)
-    store(out[0], 0, h)
-    store(out[1], 0, potentials(regularizer, x, h))
-    store(out[2], 0, change)
-    store(out[3], 0, 0.0 * x + first)  # one number, where it is the same for all arms
-    store(out[4], 0, spreads(regularizer, x, h, -by))
-
-
-@pytest.mark.parametrize("regularizer", OURS[:7], ids=repr)
-def test_blocks_of_our_regularizers_can_be_compiled(regularizer):
-    p, u = np.array([0.9, 0.05, 1e-6, 0.4]), np.array([0.1, -0.3, 2.0, 0.0])
-    as_python, compiled = np.empty((5, LANES)), np.empty((5, LANES))
-    rows_of_blocks.py_func(regularizer.parameters(), p, u, as_python)
-    rows_of_blocks(regularizer.parameters(), p, u, compiled)
-    np.testing.assert_array_equal(compiled, as_python)
-
-
-@pytest.mark.parametrize("kind", [bw.regularizers.ComplementBarrier, bw.regularizers.ComplementTsallis])
-def test_what_is_infinite_at_one_stays_out_of_hybrids(kind):
-    with pytest.raises(
-        bw.errors.InvalidArgumentError, match="second must be a regularizer with a finite slope"
-    ):
-        bw.Hybrid(bw.Shannon(), kind(2.0))
-
-
 class EmptyParameters(NamedTuple):
     n_arms: int
 
@@ -515,59 +389,6 @@ def test_a_kernel_that_a_world_lacks_is_named(monkeypatch):
         monkeypatch.delitem(kernel.implementations, EmptyParameters, raising=False)
     keep_totals(EmptyParameters, lambda env: env.n_arms)
     refused(r"prepare of EmptyParameters is missing: Empty cannot do without")
-
-
-class HillParameters(NamedTuple):
-    power: float
-
-
-@dataclass(frozen=True)
-class Hill(bw.Regularizer):
-    """ψ(p) = p^power, for a power above 1 with an h that is concave; −log(1 − p) for power 0."""
-
-    power: float
-
-    def parameters(self):
-        return HillParameters(self.power)
-
-
-@slope.register(HillParameters)
-def _(regularizer, depth):
-    if regularizer.power == 0.0:
-        return -1.0 / (1.0 - math.exp(-depth)), 1.0, 1.0
-    h = -regularizer.power * math.exp((1.0 - regularizer.power) * depth)
-    k = 1.0 - regularizer.power
-    return h, k * h, k * k * h
-
-
-def test_a_regularizer_without_a_reach_is_named():
-    said = r"reach of HillParameters is missing: Hill cannot do without"
-    with pytest.raises(bw.errors.KernelError, match=said):
-        bw.solve([0.0, 1.0], 1.0, Hill(2.0))
-    with pytest.raises(bw.errors.KernelError, match=said):
-        bw.FTRL(Hill(2.0), log_barrier=1.0, theta=1.0, alpha=0.5)
-    with pytest.raises(bw.errors.KernelError, match=said):
-        check_regularizer(Hill(2.0))
-
-
-@pytest.mark.parametrize(
-    ("power", "said"),
-    [
-        (2.0, r"Hill\(power=2\.0\): h must be convex in the depth, but h''\(0\.0\) = -2\.0"),
-        (0.0, r"Hill\(power=0\.0\): slope must be finite at depth 0, where p = 1, got ZeroDivisionError"),
-    ],
-)
-def test_a_regularizer_whose_slope_the_solver_cannot_use_is_noticed(power, said, monkeypatch):
-    monkeypatch.setitem(reach.implementations, HillParameters, lambda regularizer, height: 1.0)
-    with pytest.raises(AssertionError, match=said):
-        check_regularizer(Hill(power))
-
-
-@pytest.mark.parametrize("given", [Hill, "hill"])
-def test_a_regularizer_is_given_as_a_value(given, monkeypatch):
-    monkeypatch.setitem(bw.Regularizer.registry, "hill", Hill)
-    with pytest.raises(bw.errors.InvalidArgumentError, match=r"; write Hill\(\)"):
-        bw.FTRL(given)
 
 
 class RottingParameters(NamedTuple):
@@ -623,12 +444,6 @@ def test_a_world_that_reacts_to_what_was_played_is_told_where_to_read():
     )
     with pytest.raises(AssertionError, match=said):
         check_environment(Rotting())
-
-
-def test_a_regularizer_without_a_theorem_is_not_sent_to_constants_that_refuse_it():
-    said = r"without log_barrier, theta, alpha; give .* as numbers, or rates: no theorem .* covers Bent\(\)$"
-    with pytest.raises(bw.errors.InvalidArgumentError, match=said):
-        bw.FTRL(Bent())
 
 
 class BareParameters(NamedTuple):

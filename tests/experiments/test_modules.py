@@ -118,16 +118,9 @@ def test_an_edited_file_replaces_its_earlier_self(folder):
 
 
 def test_a_file_that_a_program_imports_can_be_a_module_of_its_study(folder, monkeypatch):
-    words = {
-        "class Lazy(bw.Policy)": "class Idle(bw.Policy, name='idle')",
-        "Lazy": "Idle",
-        "Waves": "Ripples",
-    }
-    source, text = (
-        MINE,
-        TEXT.replace("mine.py", "twin.py").replace("lazy", "idle").replace("waves", "ripples"),
-    )
-    for old, new in (words | {"by-hand": "by-foot"}).items():
+    source, text = MINE.replace("Lazy(bw.Policy)", "Lazy(bw.Policy, name='idle')"), TEXT
+    names = {"mine.py": "twin.py", "Lazy": "Idle", "lazy": "idle", "Waves": "Ripples", "waves": "ripples"}
+    for old, new in (names | {"by-hand": "by-foot"}).items():  # kinds that no other test has registered
         source, text = source.replace(old, new), text.replace(old, new)
     (folder / "twin.py").write_text(source)
     monkeypatch.syspath_prepend(folder)
@@ -140,55 +133,6 @@ def test_a_file_that_a_program_imports_can_be_a_module_of_its_study(folder, monk
     (folder / "other.py").write_text(source + "\n# another file\n")
     with pytest.raises(InvalidArgumentError, match=r"got 'idle', which is Idle of bothworlds_study_twin_"):
         importlib.import_module("other")
-
-
-NOT_COMPILED = """
-from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
-
-from bothworlds.policies.base import Policy, draws_from_its_p, init, learn
-
-
-class Parameters(NamedTuple):
-    n_arms: int
-
-
-class State(NamedTuple):
-    p: np.ndarray
-
-
-@dataclass(frozen=True, repr=False)
-class Careless(Policy, name="careless"):
-    def parameters(self, n_arms, horizon):
-        return Parameters(n_arms)
-
-
-draws_from_its_p(Parameters)
-
-
-@init.register(Parameters)
-def _(params):
-    return State(np.full(params.n_arms, 1.0 / params.n_arms))
-
-
-@learn.register(Parameters)
-def _(params, state, arm, loss, weight, memo):
-    state.p[arm] += nothing
-"""
-
-
-@pytest.mark.compiled
-def test_a_kernel_that_cannot_be_compiled_is_named_by_the_file_of_its_author(folder):
-    (folder / "careless.py").write_text(NOT_COMPILED)
-    text = study(
-        modules=["careless.py"], policy={"kind": "careless"}, environment={"kind": "minimax", "n_arms": 2}
-    )
-    policy = parse(text, folder=folder).policies[0].build()
-    said = r"learn of Parameters cannot be compiled \(careless\.py, line \d+\): nothing is not defined"
-    with pytest.raises(KernelError, match=said):
-        bw.Bandit(2, policy)
 
 
 def test_modules_that_cannot_be_loaded(folder):
@@ -320,6 +264,18 @@ def _(params, state, out):
     out[:] = 0.0
     out[params.n_arms // 2] = 1.0
 """
+
+
+@pytest.mark.compiled
+def test_a_kernel_that_cannot_be_compiled_is_named_by_the_file_of_its_author(folder):
+    (folder / "careless.py").write_text(KERNELS.replace("    pass\n", "    state.p[arm] += nothing\n"))
+    text = study(
+        modules=["careless.py"], policy={"kind": "middle"}, environment={"kind": "minimax", "n_arms": 2}
+    )
+    policy = parse(text, folder=folder).policies[0].build()
+    said = r"learn of Parameters cannot be compiled \(careless\.py, line \d+\): nothing is not defined"
+    with pytest.raises(KernelError, match=said):
+        bw.Bandit(2, policy)
 
 
 @pytest.mark.compiled
