@@ -30,6 +30,11 @@ gc.set_threshold(100_000, 50, 50)  # compiling makes millions of objects, most o
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_sessionfinish() -> None:
+    gc.collect()  # what unraisable exceptions there are, pytest finds now,
+    gc.freeze()  # and need not look five times more through all that was compiled
+
+
 def enter(namespace: dict[str, Any]) -> None:
     namespace["NamedTuple"] = NamedTuple  # for the docstring of _jit.generic
     namespace["_back"] = os.getcwd()

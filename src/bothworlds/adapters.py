@@ -69,7 +69,7 @@ def to_gymnasium(environment: Environment, *, horizon: int) -> gymnasium.Env[Any
 
     unwatched = np.full(environment.n_arms, np.nan)
 
-    class BanditEnv(gymnasium.Env[Any, Any]):
+    class BanditEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # its types are not read
         """One state; see :func:`to_gymnasium`."""
 
         def __init__(self) -> None:

@@ -169,7 +169,7 @@ def test_what_a_fast_step_cannot_confirm_goes_to_the_general_solver():
 SAME_STEP = ("TsallisINF, rv", "log-barrier, paper", "log-barrier, bare")
 
 
-@pytest.mark.parametrize("n_arms", [2, 7, 100])
+@pytest.mark.parametrize("n_arms", [*(pytest.param(n, marks=pytest.mark.slow) for n in (2, 100)), 7])
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SAME_STEP else ()) for name in FAST]

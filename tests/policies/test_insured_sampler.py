@@ -41,7 +41,7 @@ def rejected(player):
 
 @HORIZONS
 @FLOORS
-@pytest.mark.parametrize("n_arms", [1, 2, 5])
+@pytest.mark.parametrize("n_arms", [1, pytest.param(2, marks=pytest.mark.slow), 5])
 def test_round_by_round_on_iid_losses(n_arms, floor, horizon):
     losses = bernoulli(np.linspace(0.3, 0.7, n_arms), 600, seed=n_arms)
     reference = oracle.InsuredSampler(n_arms, horizon, fixed=floor == "fixed")
@@ -52,7 +52,7 @@ def test_round_by_round_on_iid_losses(n_arms, floor, horizon):
 
 @HORIZONS
 @FLOORS
-@pytest.mark.parametrize("n_arms", [3, 6])
+@pytest.mark.parametrize("n_arms", [pytest.param(3, marks=pytest.mark.slow), 6])
 def test_round_by_round_on_quiet_losses(n_arms, floor, horizon):
     reference = oracle.InsuredSampler(n_arms, horizon, fixed=floor == "fixed")
     compare(bw.InsuredSampler(floor), reference, beta(n_arms, 1000), horizon=horizon, seed=n_arms)
@@ -61,7 +61,7 @@ def test_round_by_round_on_quiet_losses(n_arms, floor, horizon):
 
 @HORIZONS
 @FLOORS
-@pytest.mark.parametrize("n_arms", [2, 5])
+@pytest.mark.parametrize("n_arms", [pytest.param(2, marks=pytest.mark.slow), 5])
 def test_round_by_round_past_the_rejection(n_arms, floor, horizon):
     reference = oracle.InsuredSampler(n_arms, horizon, fixed=floor == "fixed")
     player = compare(bw.InsuredSampler(floor), reference, switch(n_arms, 2000), horizon=horizon, seed=n_arms)

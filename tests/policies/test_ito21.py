@@ -18,7 +18,9 @@ pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the sa
 
 @pytest.mark.parametrize("eta", [0.25, 0.0])
 @pytest.mark.parametrize("horizon", [300, None])
-@pytest.mark.parametrize(("n_arms", "kind"), [(2, "binary"), (5, "fractional")])
+@pytest.mark.parametrize(
+    ("n_arms", "kind"), [pytest.param(2, "binary", marks=pytest.mark.slow), (5, "fractional")]
+)
 def test_round_by_round(n_arms, kind, horizon, eta):
     # without a horizon: segments 1–4, 5–20, 21–276, 277–
     reference = oracle.Ito21(n_arms, horizon, eta)

@@ -56,9 +56,9 @@ def test_a_round_without_observations_changes_nothing_but_for_predictions(case):
             continue
         memo = memo_of(params, state, arm, np.full(case.policy.draws, 0.3))
         update_once.py_func(params, state, arm, 0.5 * (t % 3), weight, memo)
-    read_distribution(params, state, p)
+    read_distribution.python(params, state, p)
     step(params, state)
-    read_distribution(params, state, q)
+    read_distribution.python(params, state, q)
     np.testing.assert_allclose(q, p, rtol=1e-12)
 
 

@@ -18,7 +18,10 @@ pytestmark = pytest.mark.usefixtures("plain_python")  # compiled they are the sa
 GAPS = [0.0, 0.1, 0.3, 0.05, 0.0]
 
 
-@pytest.mark.parametrize(("n_arms", "kind"), [(2, "fractional"), (3, "binary"), (5, "fractional")])
+@pytest.mark.parametrize(
+    ("n_arms", "kind"),
+    [pytest.param(2, "fractional", marks=pytest.mark.slow), (3, "binary"), (5, "fractional")],
+)
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 0.5, 0.8])
 def test_round_by_round(alpha, n_arms, kind):
     gaps = GAPS[:n_arms]

@@ -75,7 +75,14 @@ def hostile(n_arms):
 @pytest.mark.parametrize("log_barrier", BARRIERS)
 @pytest.mark.parametrize("regularizer", REGULARIZERS, ids=repr)
 @pytest.mark.parametrize(
-    "n_arms", [1, 2, pytest.param(3, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.compiled)]
+    "n_arms",
+    [
+        1,
+        2,
+        pytest.param(3, marks=pytest.mark.slow),
+        5,
+        pytest.param(50, marks=[pytest.mark.slow, pytest.mark.compiled]),
+    ],
 )
 def test_hostile_inputs_agree_with_the_oracle(n_arms, regularizer, log_barrier):
     for losses, rates in hostile(n_arms).values():
