@@ -5,15 +5,20 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import bothworlds as bw
 from bothworlds import environments as en
+from bothworlds._progress import Progress
 from bothworlds.environments.problems import OtherProblem
 from bothworlds.errors import UnknownNameError
+from bothworlds.simulation.batch import play_batch
 from bothworlds.simulation.engine import play_block
+from bothworlds.simulation.job import make_jobs
 from bothworlds.testing import ENVIRONMENT_CHECKS, EnvironmentCase
 from bothworlds.testing.environments import (
     environment_agrees_with_its_gaps,
@@ -74,6 +79,25 @@ def test_neither_other_policies_nor_more_replications_change_a_run(world):
     assert np.array_equal(both.measured[0], both.measured[2])
     traces = run.traces[0]
     assert not np.array_equal(traces[0].played, traces[1].played)  # replications differ from each other
+
+
+@each_world()
+@pytest.mark.parametrize("kept", [{}, {"trace": True}, {"distributions": 5}], ids=str)
+def test_every_block_has_the_types_that_were_compiled(world, kept, monkeypatch):
+    """Machine code is called without a look at them, and would read anything."""
+    interpret(monkeypatch, play_block, play_batch)
+    how = {"horizon": 50, "tell_horizon": True, "seed": 1, "replications": range(5), "block": 7, **kept}
+    for job in make_jobs(bw.TsallisINF(), world.environment, marks=np.array([1, 50]), **how):
+        entry, arguments = job.kernel
+        compiled, played = entry.signature(*arguments), []
+
+        def play(*values, entry=entry, played=played):
+            played.append(entry.signature(*values))
+            return entry.python(*values)
+
+        replace(job, code=play).run(threading.Event(), Progress("", 0.0, enabled=False))
+        assert len(played) == 8
+        assert set(played) == {compiled}
 
 
 @each_world()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -72,6 +72,8 @@ class Job:
     probabilities: bool
     block: int
     evidence: bool = False
+    code: Any = None
+    """The machine code of ``kernel``, if known: a call that has to look for it takes ten times as long."""
 
     @property
     def kernel(self) -> tuple[Any, tuple[Any, ...]]:
@@ -98,11 +100,11 @@ class Job:
         record = self.new_record()
         randoms = self.randoms()
         arguments = self.arguments(measured, distributions, record)
-        play = self.loop.py_func if self.policy.in_python else self.loop.compiled
+        play = self.code or (self.loop.py_func if self.policy.in_python else self.loop.compiled)
         for before, rounds in self.stretches(arguments, randoms):
             if stop.is_set():
                 break
-            if "record" in arguments:
+            if record.arms.size:
                 first = before if self.trace else 0
                 arguments["record"] = part_of(record, first, first + rounds)
             ended, t, loss = play(*arguments.values())
@@ -227,6 +229,8 @@ class BatchJob:
     """Up to ``MOST`` replications of one policy at once on a core, with the bits that each has alone."""
 
     singles: Sequence[Job]
+    code: Any = None
+    """As of a job."""
 
     @property
     def kernel(self) -> tuple[Any, tuple[Any, ...]]:
@@ -254,7 +258,7 @@ class BatchJob:
             arguments["policy_uniforms"], arguments["world_uniforms"] = uniforms
             arguments["before"] = before
             with np.errstate(all="ignore"):  # not compiled, lanes that will not be confirmed may say so
-                ended = play_batch.compiled(*arguments.values())
+                ended = (self.code or play_batch.compiled)(*arguments.values())
             if ended != COMPLETE:
                 progress.advance(-done)
                 return [outcome for one in self.singles for outcome in one.run(stop, progress)]
@@ -330,10 +334,10 @@ def make_jobs(
         threads,
     )
     kinds = {} if policy.in_python else {type(job): job for job in jobs}
-    for job in kinds.values():  # before threads fan out
-        entry, arguments = job.kernel
-        entry.bind(*arguments)
-    return jobs
+    code = {kind: entry.bind(*arguments) for kind, job in kinds.items() for entry, arguments in [job.kernel]}
+    if environment.made_in_blocks:  # each block is looked at anew
+        return jobs
+    return [replace(job, code=code.get(type(job))) for job in jobs]
 
 
 def group(jobs: Sequence[Job], threads: int) -> list[Job | BatchJob]:
