@@ -26,7 +26,7 @@ PARTS = -(-KILLS // 25)  # each on a database of its own
 MINUTES = 20.0  # that a part may take
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def database(request, tmp_path):
     """On a disk, where SQLite is."""
     if request.param == "sqlite":

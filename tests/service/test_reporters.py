@@ -83,10 +83,14 @@ def test_the_evidence_is_the_least_over_all_means():
 @pytest.mark.parametrize(
     ("keys", "rate"),
     [
-        (evenly, lambda key, arm, t: (0.3, 0.6)[arm]),
+        pytest.param(evenly, lambda key, arm, t: (0.3, 0.6)[arm], marks=pytest.mark.slow),
         (lambda draw, t: int(draw.random() < 0.05), lambda key, arm, t: (0.02, 0.05)[arm]),
         (lambda draw, t: (t // 20) % 2, lambda key, arm, t: (0.5, 0.5)[arm]),  # shifts of one key at a time
-        (evenly, lambda key, arm, t: 0.5 + 0.3 * math.sin(t / 100.0) * (-1) ** arm),  # a world that drifts
+        pytest.param(  # a world that drifts
+            evenly,
+            lambda key, arm, t: 0.5 + 0.3 * math.sin(t / 100.0) * (-1) ** arm,
+            marks=pytest.mark.slow,
+        ),
         (evenly, lambda key, arm, t: 0.8 if (t // 100 + arm) % 2 else 0.2),  # a world that jumps
         (lambda draw, t: (t // 30) % 3, lambda key, arm, t: 0.8 if (t // 140 + arm) % 2 else 0.2),
     ],

@@ -102,6 +102,7 @@ class Player(threading.Thread):
             return answer.json()
 
 
+@pytest.mark.slow  # test_kill.py has the same without HTTP
 def test_killed_and_killed_again_nothing_is_lost_doubled_or_altered(folder):
     served = Served(folder)
     with served.client() as client:

@@ -119,7 +119,10 @@ def advanced(problem, regularizer, rounds, log_barrier=0.0):
 
 @pytest.mark.parametrize("log_barrier", [pytest.param(0.0, marks=pytest.mark.slow), 0.7])
 @pytest.mark.parametrize("kind", [ComplementBarrier, ComplementTsallis])
-@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "at most 2" else ()) for name in GROUPS],
+)
 def test_groups_and_limits(name, kind, log_barrier):
     """KKT to 50 digits: λ = λ₀ within the limits, Σp = the limit with λ on the right side of λ₀ at it."""
     problem, rng = GROUPS[name], np.random.default_rng(3)

@@ -48,16 +48,19 @@ def test_iid_losses(policy, gap, optimal):
     in_a_world(policy, E.Bernoulli(n_arms=K, gap=gap, optimal=optimal))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["front", "targeted", "inside"])
 def test_corrupted_losses(strategy):
     base = E.Bernoulli(n_arms=K, gap=0.5, optimal=2)
     in_a_world(bw.TsallisINF(), E.Corrupted(base, 50.0, strategy=strategy))
 
 
+@pytest.mark.slow
 def test_losses_that_merely_keep_their_gaps():
     in_a_world(bw.TsallisINF(), E.StochasticallyConstrained(n_arms=K, gap=0.25))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [bw.TsallisINF(), bw.EXP3()], ids=repr)
 def test_the_hardest_iid_world(policy):
     in_a_world(policy, E.Minimax(n_arms=K))
