@@ -56,7 +56,7 @@ def rounds_for(contestant: Contestant, n_arms: int) -> int:
     if n_arms >= 10**5:
         return 10**6 if contestant.many_arms else 3 * 10**8 // n_arms
     while True:
-        took = contestant.play(n_arms, rounds)
+        took = min(contestant.play(n_arms, rounds) for _ in range(2))  # one may have been held up
         if took > SLICE / 4 or rounds > 10**7:
             return max(2 * FEW, int(rounds * SLICE / took))
         rounds *= 4

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bothworlds as bw
+from bothworlds.problem import PLAIN
 from numpy_tsallis_inf import NumpyBisection, NumpyTsallisINF
 
 HERE = Path(__file__).parent
@@ -108,10 +109,18 @@ def one_call(policy: bw.Policy) -> Callable[[int, int], float]:
     return play
 
 
+class ByPasses(bw.TsallisINF):
+    """Tsallis-INF without the machine for many arms."""
+
+    def resolve(self, n_arms: int, horizon: int | None, problem: bw.Problem = PLAIN) -> Any:
+        """The parameters that serve any number of arms."""
+        return bw.Policy.resolve(self, n_arms, horizon, problem)
+
+
 def ours() -> list[Contestant]:
     log, beta = [(1.0, "log", 0.0)], [(1.0, "tsallis", 0.7)]
     shannon = [(1.0, "shannon", 0.0)]
-    passes = bw.FTRL(bw.Tsallis(0.5), log_barrier=0.0, theta=1.0, alpha=0.5)
+    passes = ByPasses()
     light = {
         "log-barrier, C=1": (bw.FTRL(bw.LogBarrier(), constants="light"), log),
         "Tsallis 0.7, C=1": (bw.FTRL(bw.Tsallis(0.7), constants="light"), beta),
