@@ -333,9 +333,10 @@ def make_jobs(
         ],
         threads,
     )
+    # before threads fan out
     kinds = {} if policy.in_python else {type(job): job for job in jobs}
     code = {kind: entry.bind(*arguments) for kind, job in kinds.items() for entry, arguments in [job.kernel]}
-    if environment.made_in_blocks:  # each block is looked at anew
+    if environment.made_in_blocks:  # by somebody's Python: what a block is made of is looked at each time
         return jobs
     return [replace(job, code=code.get(type(job))) for job in jobs]
 
