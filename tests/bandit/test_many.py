@@ -55,6 +55,25 @@ def test_rest_changes_nothing(case: Case):
     assert one["rounds"] == other["rounds"]
 
 
+@pytest.mark.parametrize(
+    "again",
+    [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), lambda one: one._twin(5)],
+    ids=["copy", "deepcopy", "pickle", "twin"],
+)
+def test_who_is_copied_or_saved_while_packed_is_a_plain_bandit(again):
+    bandit = bw.Bandit(ARMS, bw.LightBarrier(), seed=3)
+    play(bandit, 5)
+    bandit._pack()
+    assert type(bandit) is not bw.Bandit
+    twin = again(bandit)
+    assert type(twin) is type(bandit) is bw.Bandit
+    assert twin.probabilities == bandit.probabilities
+
+
+def test_a_plain_bandit_has_fast_attributes():
+    assert not hasattr(bw.Bandit, "__getattr__")  # with it, they take five times as long
+
+
 def test_all_that_a_bandit_is_survives_packing():
     bandit = bw.Bandit(ARMS, bw.LightBarrier(), seed=3, wait=50, missing=0.0, low=-1.0, clip=True)
     bandit.disable("red")

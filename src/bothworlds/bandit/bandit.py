@@ -219,26 +219,45 @@ class Bandit(Queries):
     def _pack(self) -> None:
         """Take little memory until an attribute of this bandit is asked for."""
         with self._lock:
-            if "_packed" not in self.__dict__:
-                attributes = {name: value for name, value in self.__dict__.items() if name not in BUFFERS}
-                stay = {name: attributes.pop(name) for name in ("_lock", "_forks", "_log", *KERNELS)}
-                self.__dict__ = stay | {"_packed": packing.pack(attributes), "_forked": []}
+            attributes = {name: value for name, value in self.__dict__.items() if name not in BUFFERS}
+            stay = {name: attributes.pop(name) for name in ("_lock", "_forks", "_log", *KERNELS)}
+            packed = packing.pack(attributes)
+            self.__class__ = PackedBandit  # first: from now on, what is missing is unpacked
+            self.__dict__ = stay | {"_packed": packed, "_forked": []}
 
-    def _continue_in_child(self, fork: int) -> None:
-        if "_packed" in self.__dict__:
-            self._forked.append(fork)  # for when it is unpacked
-        else:
-            super()._continue_in_child(fork)
+
+class PackedBandit(Bandit):
+    """A bandit that takes little memory; who asks for an attribute unpacks it, and it is a plain one again.
+
+    It is a class of its own since ``__getattr__`` makes every attribute of a class five times as slow.
+    """
 
     def __getattr__(self, name: str) -> Any:
-        """An attribute that is missing: of a packed bandit, which is unpacked now."""
-        if "_packed" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        """An attribute that is missing."""
+        PackedBandit._unpack(self)  # by name: another thread may have done it, and the class is another
+        return getattr(self, name)
+
+    def _unpack(self) -> None:
         with self._lock:
             if "_packed" in self.__dict__:  # no other thread was faster
                 self.__dict__.update(packing.unpack(self._packed))
                 self._make_buffers()
                 del self._packed
-                for number in self.__dict__.pop("_forked"):
+                forked = self.__dict__.pop("_forked")
+                self.__class__ = Bandit  # type: ignore[assignment]
+                for number in forked:
                     self._continue_in_child(number)
-        return getattr(self, name)
+
+    def _pack(self) -> None:
+        """It is packed."""
+
+    def _continue_in_child(self, fork: int) -> None:
+        self._forked.append(fork)  # for when it is unpacked
+
+    def _copy(self) -> Bandit:
+        PackedBandit._unpack(self)
+        return self._copy()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        PackedBandit._unpack(self)  # its class would be saved before its attributes are asked for
+        return self.__reduce_ex__(protocol)
