@@ -50,6 +50,7 @@ def test_exported_names():
         "report",
         "rng",
         "service",
+        "settings",
         "simplex",
         "simulation",
         "statefile",

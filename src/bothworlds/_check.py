@@ -55,22 +55,23 @@ def number(
     at_least: float | None = None,
     below: float | None = None,
     at_most: float | None = None,
+    finite: bool = True,
     fix: str = "",
 ) -> float:
     """``value`` as a finite float inside the range, or :class:`InvalidArgumentError`."""
-    wanted = f"a finite number {_range(above, at_least, below, at_most)}".rstrip()
+    wanted = f"a{' finite' * finite} number {_range(above, at_least, below, at_most)}".rstrip()
     try:
         if isinstance(value, (bool, np.bool_, str, bytes)):
             raise TypeError
         result = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidArgumentError(name, value, wanted, fix=fix) from None
-    if not math.isfinite(result) or not _inside(result, above, at_least, below, at_most):
+    if (finite and not math.isfinite(result)) or not _inside(result, above, at_least, below, at_most):
         raise OutOfRangeError(name, result, wanted, fix=fix)
     return result
 
 
-def integer(name: str, value: Any, *, at_least: int, fix: str = "") -> int:
+def integer(name: str, value: Any, *, at_least: float | None = None, fix: str = "") -> int:
     """``value`` as an int that is at least ``at_least``, or :class:`InvalidArgumentError`."""
     try:
         if isinstance(value, (bool, np.bool_)):
@@ -78,8 +79,8 @@ def integer(name: str, value: Any, *, at_least: int, fix: str = "") -> int:
         result = operator.index(value)
     except TypeError:
         raise InvalidArgumentError(name, value, "an integer", fix=fix) from None
-    if result < at_least:
-        raise OutOfRangeError(name, result, f"at least {at_least}", fix=fix)
+    if at_least is not None and result < at_least:
+        raise OutOfRangeError(name, result, f"at least {at_least:g}", fix=fix)
     return result
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bothworlds.errors import InvalidArgumentError, PartError, StateError
+from bothworlds.settings import settings_of
 
 _families: list[type[Value]] = []
 
@@ -33,6 +34,9 @@ class Value:
     namespace: ClassVar[str] = "policy"
     """Names are unique among the families of a namespace: a policy and its parts."""
 
+    allowed: ClassVar[str]
+    """What is allowed where one of a family is asked for, in words."""
+
     def __init__(self, *given: Any, **settings: Any) -> None:
         """Of a class without fields, or one that has forgotten ``@dataclass``, which would make its own."""
         require_dataclass(type(self))
@@ -45,6 +49,29 @@ class Value:
             _families.append(cls)
         if name is not None:
             register(cls, name)
+
+    def __post_init__(self) -> None:
+        """Hold every field to its type (see ``bothworlds.settings``)."""
+        kind: type = type(self)
+        for name, setting in settings_of(kind).items():
+            self._set(**{name: setting.check(name, getattr(self, name))})
+
+    def _set(self, **values: Any) -> None:
+        """Set attributes while it is made, after which it is frozen."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def require(cls, value: Any, *, name: str, index: tuple[int, ...] = ()) -> Any:
+        """``value``, if it is one of this family; else an error that says what would be."""
+        if isinstance(value, cls):
+            return value
+        named = cls.registry.get(value) if isinstance(value, str) else value
+        fix = ""
+        if isinstance(named, type) and issubclass(named, cls):
+            asks = any(field.default is MISSING for field in settings(named))
+            fix = f"write {named.__name__}({'...' if asks else ''})"
+        raise InvalidArgumentError(name, value, cls.allowed, fix=fix, index=index)
 
     def given(self) -> dict[str, Any]:
         """The settings that make an equal one: what follows from the others is left at its default."""

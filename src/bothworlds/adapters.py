@@ -59,8 +59,7 @@ def to_gymnasium(environment: Environment, *, horizon: int) -> gymnasium.Env[Any
     import gymnasium  # noqa: PLC0415 - an optional extra
 
     horizon = _check.integer("horizon", horizon, at_least=1)
-    if not isinstance(environment, Environment):
-        raise InvalidArgumentError("environment", environment, "an environment such as Bernoulli(means=…)")
+    Environment.require(environment, name="environment")
     if reads_p(environment.parameters(horizon)):
         allowed = "a world that does not read the policy's distribution: gymnasium knows actions alone"
         raise InvalidArgumentError("environment", environment, allowed)

@@ -299,7 +299,7 @@ def test_beta_outside_the_unit_interval(beta):
 
 
 def test_bad_hybrids():
-    with pytest.raises(InvalidArgumentError, match="second must be a regularizer such as"):
+    with pytest.raises(InvalidArgumentError, match=r"second must be LogBarrier\(\), "):
         bw.Hybrid(bw.Shannon(), "tsallis")
     with pytest.raises(InvalidArgumentError, match="weight must be a finite number above 0"):
         bw.Hybrid(bw.Shannon(), bw.LogBarrier(), weight=0.0)

@@ -44,7 +44,6 @@ from bothworlds.policies.base import (
     pull_chosen,
     pull_once,
     read_distribution,
-    require_policy,
     retire,
     update_once,
 )
@@ -98,7 +97,7 @@ class Playing:
         )
         several.refuse(self._problem, evidence=evidence, floor=floor or None, fixed=fixed)
         several.require_range(self._problem, high)
-        self._policy = policies.usual(self._problem, horizon) if policy is None else require_policy(policy)
+        self._policy = policies.usual(self._problem, horizon) if policy is None else Policy.require(policy)
         if self._policy.in_python:
             fix = "simulate and studies play it"
             raise InvalidArgumentError("policy", policy, "one that tells its probabilities", fix=fix)

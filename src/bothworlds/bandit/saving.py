@@ -19,7 +19,7 @@ from bothworlds.bandit.pull import NO_INSTANCE, Label, bandit_prefix, instance_a
 from bothworlds.bandit.recording import Kind
 from bothworlds.bandit.several import DrawOfSeveral, Slots
 from bothworlds.errors import InvalidArgumentError, PullError, StateError
-from bothworlds.policies.base import Policy, require_policy, step
+from bothworlds.policies.base import Policy, step
 
 if TYPE_CHECKING:
     from bothworlds.bandit.bandit import Bandit
@@ -148,7 +148,7 @@ def like_saved(
 ) -> Bandit:
     """A fresh bandit with the saved options."""
     saved = policies.from_dict(data["policy"])
-    if policy is not None and require_policy(policy) != saved:
+    if policy is not None and Policy.require(policy) != saved:
         raise StateError(f"the saved bandit plays {saved!r}, not {policy!r}")
     options = {name: data[name] for name in NEWER_OPTIONS if name in data}
     if options.get("wait") is not None:

@@ -10,24 +10,21 @@ nothing to hide, and its linear regret here is a theorem, not an accident.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, Totals, keep_totals, loss_of, reads_p
 from bothworlds.environments.table import REGRET_ON_LOSSES
+from bothworlds.settings import Within
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Adversary(Environment):
     """Base class of adversaries: losses are set in ``prepare``, regret is to the best fixed arm."""
 
-    n_arms: int
+    n_arms: Annotated[int, Within(at_least=2)]
 
     regret_kind = REGRET_ON_LOSSES
-
-    def __post_init__(self) -> None:
-        _check.integer("n_arms", self.n_arms, at_least=2)
 
 
 def reads_the_distribution(kind: type) -> None:

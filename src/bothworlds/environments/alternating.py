@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, Totals, prepare
 from bothworlds.environments.moving import REGRET_BY_MEANS, draws_from_its_means
+from bothworlds.settings import Count, UnitInterval, Within
 
 
 class AlternatingParameters(NamedTuple):
@@ -49,24 +49,17 @@ class Alternating(Environment, name="alternating"):
     'regret to the best fixed arm, both by their mean losses'
     """
 
-    n_arms: int
-    period: int
-    offset: int | None = None
-    other: float = 0.75
+    n_arms: Annotated[int, Within(at_least=2)]
+    period: Count
+    offset: Annotated[int, Within(at_least=0)] | None = None
+    other: UnitInterval = 0.75
 
     regret_kind = REGRET_BY_MEANS
-
-    def __post_init__(self) -> None:
-        _check.integer("n_arms", self.n_arms, at_least=2)
-        _check.integer("period", self.period, at_least=1)
-        if self.offset is not None:
-            _check.integer("offset", self.offset, at_least=0)
-        _check.number("other", self.other, at_least=0.0, at_most=1.0)
 
     def parameters(self, horizon: int) -> AlternatingParameters:
         """The settings in numbers, which select the kernels."""
         offset = self.period // 2 if self.offset is None else self.offset
-        return AlternatingParameters(self.n_arms, self.period, offset, float(self.other))
+        return AlternatingParameters(self.n_arms, self.period, offset, self.other)
 
 
 @prepare.register(AlternatingParameters)

@@ -36,6 +36,7 @@ class Environment(Value, ABC):
 
     registry: ClassVar[dict[str, type[Any]]] = {}
     namespace = "environment"
+    allowed: ClassVar[str] = "an environment such as Bernoulli(...)"
 
     draws: ClassVar[int] = 1
     """How many uniform random numbers one round consumes."""
@@ -135,7 +136,7 @@ def take_over(environment: Environment, base: Environment) -> None:
         fix = f"leave out {kind}" if late else f"write {outer}({kind}(...), ...)"
         raise InvalidArgumentError("base", base, "a world whose arms are always awake", fix=fix)
     for name in ("draws", "dynamic", "made_in_blocks", "can_end", "shows_any_arm", "sets_add_up"):
-        object.__setattr__(environment, name, getattr(base, name))
+        environment._set(**{name: getattr(base, name)})
 
 
 class Totals(NamedTuple):

@@ -11,8 +11,9 @@ import numpy as np
 from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import loss_of
-from bothworlds.environments.stationary import Stationary, check_design, check_means, costs_its_gap
+from bothworlds.environments.stationary import Gap, Stationary, check_means, check_optimal, costs_its_gap
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import Count, UnitInterval
 
 
 class BernoulliParameters(NamedTuple):
@@ -49,11 +50,12 @@ class Bernoulli(Stationary, name="bernoulli"):
 
     means: Sequence[float] | None = None
     n_arms: int = 0
-    gap: float | None = None
-    optimal: int = 1
-    level: float = 0.5
+    gap: Gap | None = None
+    optimal: Count = 1
+    level: UnitInterval = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         allowed = "given, or n_arms and gap, and not both"
         if self.means is None and self.gap is None:
             raise InvalidArgumentError("means", self.means, allowed, got=repr(self))
@@ -62,24 +64,22 @@ class Bernoulli(Stationary, name="bernoulli"):
             fix = "leave out one (in replace(world, gap=…): means=None)"
             raise InvalidArgumentError("means", self.means, allowed, got=both, fix=fix)
         if self.gap is not None:
-            check_design(self.n_arms, self.gap, self.optimal)
-            _check.number("level", self.level, at_least=0.0, at_most=1.0)
-            if self.level - self.gap / 2 < 0.0 or self.level + self.gap / 2 > 1.0:
+            _check.integer("n_arms", self.n_arms, at_least=1)
+            check_optimal(self.optimal, self.n_arms)
+            good, bad = (self.level + side * self.gap / 2 for side in (-1, 1))
+            if good < 0.0 or bad > 1.0:
                 raise InvalidArgumentError(
                     "level",
                     self.level,
                     "such that level ± gap/2 is within [0, 1]",
                     got=f"level={self.level}, gap={self.gap}",
                 )
-            good, bad = (float(self.level + side * self.gap / 2) for side in (-1, 1))
-            design = (good,) * self.optimal + (bad,) * (self.n_arms - self.optimal)
-            object.__setattr__(self, "means", design)
+            self._set(means=(good,) * self.optimal + (bad,) * (self.n_arms - self.optimal))
             return
         means = check_means("means", self.means)
         if self.n_arms not in (0, len(means)):
             raise InvalidArgumentError("n_arms", self.n_arms, f"the number of means, {len(means)}")
-        object.__setattr__(self, "means", means)
-        object.__setattr__(self, "n_arms", len(means))
+        self._set(means=means, n_arms=len(means))
 
     def mean_losses(self) -> FloatArray:
         """The means."""

@@ -46,9 +46,9 @@ class Beta(Stationary, name="beta"):
     concentration: float = 10.0
 
     def __post_init__(self) -> None:
-        means = check_means("means", self.means)
-        object.__setattr__(self, "means", means)
-        room = min(min(m, 1.0 - m) for m in means)
+        super().__post_init__()
+        self._set(means=check_means("means", self.means))
+        room = min(min(m, 1.0 - m) for m in self.means)
         if room == 0.0:
             raise InvalidArgumentError("means", self.means, "inside (0, 1)", fix="for 0 and 1 use Bernoulli")
         needed = 1.0 / room

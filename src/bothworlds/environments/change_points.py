@@ -72,8 +72,7 @@ class ChangePoints(Moving, name="change-points"):
         changes = [_check.integer(f"changes[{i}]", t, at_least=1) for i, t in enumerate(self.changes)]
         if any(later <= earlier for earlier, later in itertools.pairwise(changes)):
             raise InvalidArgumentError("changes", self.changes, "in increasing order")
-        object.__setattr__(self, "means", tuple(rows))
-        object.__setattr__(self, "changes", tuple(changes))
+        self._set(means=tuple(rows), changes=tuple(changes))
 
     @property
     def n_arms(self) -> int:

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.environments.base import (
     benchmark,
@@ -21,6 +20,7 @@ from bothworlds.environments.base import (
 )
 from bothworlds.environments.wrapper import Wrapper, passes_on
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import NonNegative
 
 STRATEGIES = ("front", "targeted", "adaptive", "inside")
 FRONT, TARGETED, ADAPTIVE, INSIDE = range(4)
@@ -90,7 +90,7 @@ class Corrupted(Wrapper, name="corrupted"):
     200.0
     """
 
-    budget: float
+    budget: NonNegative
     _: KW_ONLY
     strategy: Literal["front", "targeted", "adaptive", "inside"] = "front"
 
@@ -102,8 +102,6 @@ class Corrupted(Wrapper, name="corrupted"):
             raise InvalidArgumentError("base", self.base, "an environment with fixed gaps")
         if isinstance(self.base, Corrupted):
             raise InvalidArgumentError("base", self.base, "an environment that is not Corrupted itself")
-        _check.number("budget", self.budget, at_least=0.0)
-        _check.one_of("strategy", self.strategy, STRATEGIES)
         if self.strategy == "inside" and len(self.base.optimal_arms or ()) < 2:
             raise InvalidArgumentError(
                 "base", self.base, "an environment with at least two optimal arms for strategy='inside'"
@@ -132,7 +130,7 @@ class Corrupted(Wrapper, name="corrupted"):
         return CorruptedParameters(
             self.base.parameters(horizon),
             gaps,
-            float(self.budget),
+            self.budget,
             STRATEGIES.index(self.strategy),
             optimal,
             arms[0],

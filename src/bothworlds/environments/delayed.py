@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, take_over
 from bothworlds.environments.delay import LAWS, DelayParameters
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import Within
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,21 +53,18 @@ class Delayed(Environment, name="delayed"):
     mean: float
     _: KW_ONLY
     law: Literal["fixed", "geometric", "heavy"] = "fixed"
-    longest: int = 100_000
-    lost: float = 0.0
+    longest: Annotated[int, Within(at_least=0)] = 100_000
+    lost: Annotated[float, Within(at_least=0.0, below=1.0)] = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Environment) or isinstance(self.base, Delayed):
+        super().__post_init__()
+        if isinstance(self.base, Delayed):
             raise InvalidArgumentError("base", self.base, "an environment that is not Delayed itself")
-        _check.one_of("law", self.law, LAWS)
-        _check.integer("longest", self.longest, at_least=0)
         _check.number("mean", self.mean, at_least=0.0, at_most=self.longest)
-        _check.number("lost", self.lost, at_least=0.0, below=1.0)
         if self.law == "fixed" and self.mean != int(self.mean):
             raise InvalidArgumentError("mean", self.mean, "a whole number for law='fixed'")
-        object.__setattr__(self, "regret_kind", self.base.regret_kind)
+        self._set(regret_kind=self.base.regret_kind, stationary=self.base.stationary)
         take_over(self, self.base)
-        object.__setattr__(self, "stationary", self.base.stationary)
 
     @property
     def n_arms(self) -> int:
@@ -103,4 +101,4 @@ class Delayed(Environment, name="delayed"):
         longest = int(self.mean) if self.law == "fixed" else min(self.longest, horizon)
         if self.lost > 0.0:
             longest = max(longest, 1)  # there is a queue, if only for what never comes
-        return DelayParameters(LAWS.index(self.law), float(self.mean), longest, float(self.lost))
+        return DelayParameters(LAWS.index(self.law), self.mean, longest, self.lost)

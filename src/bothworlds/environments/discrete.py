@@ -46,7 +46,8 @@ class Discrete(Stationary, name="discrete"):
     probabilities: Sequence[Sequence[float]]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", check_means("values", self.values))
+        super().__post_init__()
+        self._set(values=check_means("values", self.values))
         if not isinstance(self.probabilities, Sequence | np.ndarray):
             raise InvalidArgumentError("probabilities", self.probabilities, "a sequence with one row per arm")
         rows = []
@@ -61,7 +62,7 @@ class Discrete(Stationary, name="discrete"):
             raise InvalidArgumentError(
                 "probabilities", self.probabilities, "at least one row", got="an empty sequence"
             )
-        object.__setattr__(self, "probabilities", tuple(rows))
+        self._set(probabilities=tuple(rows))
 
     def mean_losses(self) -> FloatArray:
         """Σ value·probability."""

@@ -10,6 +10,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Totals, prepare
 from bothworlds.environments.moving import Moving, draws_from_its_means
+from bothworlds.settings import Count, Positive, UnitInterval
 
 
 class DriftingParameters(NamedTuple):
@@ -36,25 +37,21 @@ class Drifting(Moving, name="drifting"):
     (1, 1)
     """
 
-    n_arms: int
-    period: float
-    level: float = 0.5
+    n_arms: Count
+    period: Positive
+    level: UnitInterval = 0.5
     amplitude: float = 0.4
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check.integer("n_arms", self.n_arms, at_least=1)
-        _check.number("period", self.period, above=0.0)
-        level = _check.number("level", self.level, at_least=0.0, at_most=1.0)
-        room = min(level, 1.0 - level) * (1 + 1e-12)  # 1 − 0.9 falls short of 0.1 by rounding
+        room = min(self.level, 1.0 - self.level) * (1 + 1e-12)  # 1 − 0.9 falls short of 0.1 by rounding
         _check.number(
             "amplitude", self.amplitude, at_least=0.0, at_most=room, fix="means must stay in [0, 1]"
         )
 
     def parameters(self, horizon: int) -> DriftingParameters:
         """The settings in numbers, which select the kernels."""
-        level, amplitude = float(self.level), float(self.amplitude)
-        return DriftingParameters(self.n_arms, level, amplitude, float(self.period), self.dynamic)
+        return DriftingParameters(self.n_arms, self.level, self.amplitude, self.period, self.dynamic)
 
 
 @prepare.register(DriftingParameters)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import loss_of, open_world
 from bothworlds.environments.wrapper import Wrapper, passes_on
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import Count, UnitInterval, Within
 
 
 class FakedParameters(NamedTuple):
@@ -60,20 +61,17 @@ class Faked(Wrapper, name="faked"):
     """
 
     _: KW_ONLY
-    arm: int
-    first: int
+    arm: Annotated[int, Within(at_least=0)]
+    first: Count
     last: int
-    mean: float = 0.0
+    mean: UnitInterval = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if _check.integer("arm", self.arm, at_least=0) >= self.base.n_arms:
+        if self.arm >= self.base.n_arms:
             raise InvalidArgumentError("arm", self.arm, f"below the number of arms, {self.base.n_arms}")
-        _check.integer("first", self.first, at_least=1)
         _check.integer("last", self.last, at_least=self.first)
-        _check.number("mean", self.mean, at_least=0.0, at_most=1.0)
-        kind = f"on what the arms really cost, {self.base.regret_kind}"
-        object.__setattr__(self, "regret_kind", kind)
+        self._set(regret_kind=f"on what the arms really cost, {self.base.regret_kind}")
 
     def mean_losses_so_far(self, world: Any, t: int) -> None:
         """Nobody adds up what is shown."""
@@ -81,9 +79,7 @@ class Faked(Wrapper, name="faked"):
 
     def parameters(self, horizon: int) -> FakedParameters:
         """Those of the base, and the fakes."""
-        return FakedParameters(
-            self.base.parameters(horizon), self.arm, self.first, self.last, float(self.mean)
-        )
+        return FakedParameters(self.base.parameters(horizon), self.arm, self.first, self.last, self.mean)
 
 
 passes_on(FakedParameters)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.adaptive import Adversary, reads_the_distribution
 from bothworlds.environments.base import Totals, prepare
+from bothworlds.settings import Within
 
 
 class GemParameters(NamedTuple):
@@ -35,15 +35,11 @@ class Gem(Adversary, name="gem"):
     True
     """
 
-    threshold: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check.number("threshold", self.threshold, above=0.0, at_most=1.0)
+    threshold: Annotated[float, Within(above=0.0, at_most=1.0)] = 0.01
 
     def parameters(self, horizon: int) -> GemParameters:
         """K and θ."""
-        return GemParameters(self.n_arms, float(self.threshold))
+        return GemParameters(self.n_arms, self.threshold)
 
 
 @prepare.register(GemParameters)

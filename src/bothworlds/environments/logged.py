@@ -90,6 +90,7 @@ class Logged(Environment, name="logged"):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         rewards = _check.vector("rewards", self.rewards, at_least=0.0, at_most=1.0)
         n = _check.integer("n_arms", self.n_arms, at_least=0)
         actions = _check.indices("actions", self.actions, below=n or 2**31)
@@ -112,10 +113,9 @@ class Logged(Environment, name="logged"):
                 "such that every arm is there at least once",
                 got=f"no row of arm {missing[0]}",
             )
-        for name, value in (("actions", actions), ("rewards", rewards), ("propensities", propensities)):
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "n_arms", n)
+        for column in (actions, rewards, propensities):
+            column.flags.writeable = False
+        self._set(actions=actions, rewards=rewards, propensities=propensities, n_arms=n)
 
     @classmethod
     def read(cls, path: str | PathLike[str], *, n_arms: int = 0) -> Logged:

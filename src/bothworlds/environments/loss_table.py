@@ -40,9 +40,10 @@ class LossTable(Environment, name="loss-table"):
     draws: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         table = check_table("losses", self.losses).copy()  # the caller may go on writing to theirs
         table.flags.writeable = False
-        object.__setattr__(self, "losses", table)
+        self._set(losses=table)
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> LossTable:

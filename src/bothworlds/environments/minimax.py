@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bothworlds import _check
 from bothworlds.environments.base import Environment
 from bothworlds.environments.bernoulli import Bernoulli, BernoulliParameters
+from bothworlds.settings import Count
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -25,10 +25,7 @@ class Minimax(Environment, name="minimax"):
     True
     """
 
-    n_arms: int
-
-    def __post_init__(self) -> None:
-        _check.integer("n_arms", self.n_arms, at_least=1)
+    n_arms: Count
 
     def at(self, horizon: int) -> Bernoulli:
         """The Bernoulli world for this horizon."""

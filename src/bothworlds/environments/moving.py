@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import (
     Environment,
@@ -35,10 +34,10 @@ class Moving(Environment):
     regret_kind = REGRET_BY_MEANS
 
     def __post_init__(self) -> None:
-        _check.one_of("benchmark", self.benchmark, ("fixed", "dynamic"))
-        object.__setattr__(self, "dynamic", self.benchmark == "dynamic")
+        super().__post_init__()
+        self._set(dynamic=self.benchmark == "dynamic")
         if self.dynamic:
-            object.__setattr__(self, "regret_kind", DYNAMIC_REGRET)
+            self._set(regret_kind=DYNAMIC_REGRET)
 
 
 def draws_from_its_means(kind: type) -> None:

@@ -88,15 +88,14 @@ class SemiBandit(OtherProblem, name="semi-bandit"):
             wanted = "an environment with a fixed benchmark"
             raise InvalidArgumentError("base", self.base, wanted, fix="write benchmark='fixed'")
         problem = self.problem
-        for name in ("choose", "slots", "outside"):
-            object.__setattr__(self, name, getattr(problem, name))
+        self._set(choose=problem.choose, slots=problem.slots, outside=problem.outside)
         if problem.sizes_differ and self.base.gaps is not None and self._means is None:
             wanted = "an environment with fixed means, or one without gaps, where sets have different sizes"
             fix = "gaps do not say whether an arm is worth choosing"
             raise InvalidArgumentError("base", self.base, wanted, fix=fix)
         which = f"set of {self.choose}" if isinstance(self.choose, int) else "set"
         which = which if self.slots is None else "arm of each slot"
-        object.__setattr__(self, "regret_kind", f"to the best fixed {which}: {self.base.regret_kind}")
+        self._set(regret_kind=f"to the best fixed {which}: {self.base.regret_kind}")
 
     @property
     def problem(self) -> Problem:
@@ -147,8 +146,7 @@ class FeedbackGraph(OtherProblem, name="feedback-graph"):
         if self.shows is None:
             raise InvalidArgumentError("shows", None, "'all', or a list of arms for each arm")
         super().__post_init__()
-        object.__setattr__(self, "shows", self.problem.shows)
-        object.__setattr__(self, "regret_kind", self.base.regret_kind)
+        self._set(shows=self.problem.shows, regret_kind=self.base.regret_kind)
 
     @property
     def problem(self) -> Problem:

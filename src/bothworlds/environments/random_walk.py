@@ -16,6 +16,7 @@ from bothworlds.environments.moving import Moving, draws_from_its_means
 from bothworlds.environments.stationary import check_means
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.rng import expand
+from bothworlds.settings import UnitInterval
 
 ROOT_12 = math.sqrt(12.0)
 
@@ -64,20 +65,19 @@ class RandomWalk(Moving, name="random-walk"):
 
     start: Sequence[float]
     step: float
-    low: float = 0.0
+    low: UnitInterval = 0.0
     high: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        low, high = self.low, _check.number("high", self.high, above=self.low, at_most=1.0)
         start = check_means("start", self.start)
-        low = _check.number("low", self.low, at_least=0.0, at_most=1.0)
-        high = _check.number("high", self.high, above=low, at_most=1.0)
         if min(start) < low or max(start) > high:
             raise InvalidArgumentError("start", self.start, f"within [low, high] = [{low:g}, {high:g}]")
         most = (high - low) / math.sqrt(3.0)
         fix = "a step must not be longer than the range, high − low"
         _check.number("step", self.step, at_least=0.0, at_most=most, fix=fix)
-        object.__setattr__(self, "start", start)
+        self._set(start=start)
 
     @property
     def n_arms(self) -> int:
@@ -86,8 +86,8 @@ class RandomWalk(Moving, name="random-walk"):
 
     def parameters(self, horizon: int) -> RandomWalkParameters:
         """The settings in numbers, which select the kernels."""
-        low, high, width = float(self.low), float(self.high), ROOT_12 * self.step
-        return RandomWalkParameters(self.n_arms, np.array(self.start), width, low, high, self.dynamic)
+        start, width = np.array(self.start), ROOT_12 * self.step
+        return RandomWalkParameters(self.n_arms, start, width, self.low, self.high, self.dynamic)
 
 
 @prepare.register(RandomWalkParameters)

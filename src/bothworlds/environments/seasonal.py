@@ -14,8 +14,7 @@ from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, Totals, prepare
 from bothworlds.environments.moving import draws_from_its_means
 from bothworlds.environments.stationary import check_means
-
-SCALES = ("linear", "logit")
+from bothworlds.settings import Positive
 
 
 class SeasonalParameters(NamedTuple):
@@ -66,21 +65,20 @@ class Seasonal(Environment, name="seasonal"):
     """
 
     means: Sequence[float]
-    period: float
+    period: Positive
     amplitude: float
     scale: Literal["linear", "logit"] = "linear"
 
     regret_kind = "pseudo-regret: sum of the gaps that the arms played had in their rounds"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         means = check_means("means", self.means)
-        _check.number("period", self.period, above=0.0)
-        _check.one_of("scale", self.scale, SCALES)
         room = min(*means, 1.0 - max(means)) * (1 + 1e-12)  # 1 − 0.9 falls short of 0.1 by rounding
         most = room if self.scale == "linear" else None
         fix = "means must stay in [0, 1]; or use scale='logit'" if self.scale == "linear" else ""
         _check.number("amplitude", self.amplitude, at_least=0.0, at_most=most, fix=fix)
-        object.__setattr__(self, "means", means)
+        self._set(means=means)
 
     @property
     def n_arms(self) -> int:
@@ -97,9 +95,8 @@ class Seasonal(Environment, name="seasonal"):
 
     def parameters(self, horizon: int) -> SeasonalParameters:
         """The settings in numbers, which select the kernels."""
-        period, amplitude = float(self.period), float(self.amplitude)
-        logit = self.scale == "logit"
-        return SeasonalParameters(self.n_arms, np.array(self.means), period, amplitude, logit, True)
+        means, logit = np.array(self.means), self.scale == "logit"
+        return SeasonalParameters(self.n_arms, means, self.period, self.amplitude, logit, True)
 
 
 @prepare.register(SeasonalParameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from bothworlds.environments.base import (
 from bothworlds.environments.wrapper import Wrapper
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.rng import expand
+from bothworlds.settings import Count, Within
 
 ALWAYS = 2**62  # in place of the last round in which arms sleep
 
@@ -81,10 +82,10 @@ class Sleeping(Wrapper, name="sleeping"):
     """
 
     _: KW_ONLY
-    awake: float = 1.0
+    awake: Annotated[float, Within(above=0.0, at_most=1.0)] = 1.0
     arm: int | Sequence[int] | None = None
-    every: int | None = None
-    first: int = 1
+    every: Count | None = None
+    first: Count = 1
     last: int | None = None
 
     sleeps = True
@@ -93,9 +94,6 @@ class Sleeping(Wrapper, name="sleeping"):
         super().__post_init__()
         if not self.base.shows_any_arm:
             raise InvalidArgumentError("base", self.base, "an environment that shows the loss of any arm")
-        object.__setattr__(self, "draws", self.base.draws + 1)
-        _check.number("awake", self.awake, above=0.0, at_most=1.0)
-        _check.integer("first", self.first, at_least=1)
         if self.arm is None:
             for name in ("every", "last"):
                 if getattr(self, name) is not None:
@@ -108,13 +106,11 @@ class Sleeping(Wrapper, name="sleeping"):
             if len(set(arms)) == self.n_arms:
                 raise InvalidArgumentError("arm", self.arm, "not all of the arms")
             if not isinstance(self.arm, int):
-                object.__setattr__(self, "arm", tuple(arms))
-        if self.every is not None:
-            _check.integer("every", self.every, at_least=1)
+                self._set(arm=tuple(arms))
         if self.last is not None:
             _check.integer("last", self.last, at_least=self.first)
         kind = f"to the best arm awake in each round: {self.base.regret_kind}"
-        object.__setattr__(self, "regret_kind", kind)
+        self._set(draws=self.base.draws + 1, regret_kind=kind)
 
     def parameters(self, horizon: int) -> SleepingParameters:
         """Those of the base, and who sleeps."""
@@ -123,7 +119,7 @@ class Sleeping(Wrapper, name="sleeping"):
         if self.arm is not None:
             sleepers[np.atleast_1d(self.arm)] = 1.0
         last = ALWAYS if self.last is None else self.last
-        return SleepingParameters(base, float(self.awake), sleepers, self.every or 0, self.first, last)
+        return SleepingParameters(base, self.awake, sleepers, self.every or 0, self.first, last)
 
 
 @kernel

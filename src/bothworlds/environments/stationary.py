@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, cost_of
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import Within
+
+Gap: TypeAlias = Annotated[float, Within(above=0.0, at_most=1.0)]
 
 
-def check_design(n_arms: Any, gap: Any, optimal: Any) -> None:
-    """The three numbers of a two-level design: ``optimal`` of ``n_arms`` arms are better by ``gap``."""
-    _check.integer("n_arms", n_arms, at_least=1)
-    _check.number("gap", gap, above=0.0, at_most=1.0)
-    _check.integer("optimal", optimal, at_least=1)
+def check_optimal(optimal: int, n_arms: int) -> None:
+    """Of so many arms that many are the best."""
     if optimal > n_arms:
         raise InvalidArgumentError("optimal", optimal, f"at most the number of arms, {n_arms}")
 

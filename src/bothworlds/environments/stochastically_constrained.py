@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Environment, cost_of, loss_of, open_world, prepare
-from bothworlds.environments.stationary import check_design
+from bothworlds.environments.stationary import Gap, check_optimal
+from bothworlds.settings import Count, Within
 
 
 class ConstrainedParameters(NamedTuple):
@@ -54,25 +54,25 @@ class StochasticallyConstrained(Environment, name="stochastically-constrained"):
     array([0.   , 0.125, 0.125, 0.125])
     """
 
-    n_arms: int
-    gap: float
-    optimal: int = 1
-    growth: float = 1.6
+    n_arms: Count
+    gap: Gap
+    optimal: Count = 1
+    growth: Annotated[float, Within(above=1.0)] = 1.6
 
     def __post_init__(self) -> None:
-        check_design(self.n_arms, self.gap, self.optimal)
-        _check.number("growth", self.growth, above=1.0)
+        super().__post_init__()
+        check_optimal(self.optimal, self.n_arms)
 
     @property
     def gaps(self) -> FloatArray:
         """Δ for all but the optimal arms."""
-        gaps = np.full(self.n_arms, float(self.gap))
+        gaps = np.full(self.n_arms, self.gap)
         gaps[: self.optimal] = 0.0
         return gaps
 
     def parameters(self, horizon: int) -> ConstrainedParameters:
         """Gaps and growth."""
-        return ConstrainedParameters(self.gaps, float(self.gap), float(self.growth))
+        return ConstrainedParameters(self.gaps, self.gap, self.growth)
 
 
 @open_world.register(ConstrainedParameters)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import Totals, prepare
 from bothworlds.environments.moving import Moving, draws_from_its_means
-from bothworlds.environments.stationary import check_design
+from bothworlds.environments.stationary import Gap
+from bothworlds.settings import Count
 
 
 class SwitchingParameters(NamedTuple):
@@ -38,15 +38,9 @@ class Switching(Moving, name="switching"):
     (2, 8)
     """
 
-    n_arms: int
-    gap: float
-    period: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_design(self.n_arms, self.gap, 1)
-        if self.period is not None:
-            _check.integer("period", self.period, at_least=1)
+    n_arms: Count
+    gap: Gap
+    period: Count | None = None
 
     def parameters(self, horizon: int) -> SwitchingParameters:
         """Means and period."""

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import cost_of, open_world
 from bothworlds.environments.wrapper import Wrapper, passes_on
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import NonNegative
 
 
 class SwitchingCostParameters(NamedTuple):
@@ -52,16 +52,15 @@ class SwitchingCost(Wrapper, name="switching-cost"):
     """
 
     _: KW_ONLY
-    cost: float
+    cost: NonNegative
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.base, SwitchingCost):
             wanted = "an environment that is not a SwitchingCost itself"
             raise InvalidArgumentError("base", self.base, wanted)
-        _check.number("cost", self.cost, at_least=0.0)
-        object.__setattr__(self, "regret_kind", f"{self.base.regret_kind}; and the cost of every switch")
-        object.__setattr__(self, "sets_add_up", False)
+        kind = f"{self.base.regret_kind}; and the cost of every switch"
+        self._set(regret_kind=kind, sets_add_up=False)
 
     @property
     def gaps(self) -> FloatArray | None:
@@ -78,7 +77,7 @@ class SwitchingCost(Wrapper, name="switching-cost"):
 
     def parameters(self, horizon: int) -> SwitchingCostParameters:
         """Those of the base, and the cost."""
-        return SwitchingCostParameters(self.base.parameters(horizon), float(self.cost))
+        return SwitchingCostParameters(self.base.parameters(horizon), self.cost)
 
 
 passes_on(SwitchingCostParameters)

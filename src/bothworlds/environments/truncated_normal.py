@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.environments.base import loss_of
 from bothworlds.environments.stationary import Stationary, check_means, costs_its_gap
+from bothworlds.settings import Within
 from bothworlds.variates import sample_truncated_normal
 
 
@@ -43,11 +43,11 @@ class TruncatedNormal(Stationary, name="truncated-normal"):
     """
 
     locations: Sequence[float]
-    scale: float = 0.2
+    scale: Annotated[float, Within(above=0.0, at_most=1.0)] = 0.2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "locations", check_means("locations", self.locations))
-        _check.number("scale", self.scale, above=0.0, at_most=1.0)
+        super().__post_init__()
+        self._set(locations=check_means("locations", self.locations))
 
     def mean_losses(self) -> FloatArray:
         """μ + σ·(φ(α) − φ(β))/(Φ(β) − Φ(α)) with α = −μ/σ, β = (1−μ)/σ."""
@@ -61,7 +61,7 @@ class TruncatedNormal(Stationary, name="truncated-normal"):
 
     def parameters(self, horizon: int) -> TruncatedNormalParameters:
         """Locations, scale and gaps."""
-        return TruncatedNormalParameters(np.array(self.locations), float(self.scale), self.gaps)
+        return TruncatedNormalParameters(np.array(self.locations), self.scale, self.gaps)
 
 
 @loss_of.register(TruncatedNormalParameters)

@@ -29,8 +29,7 @@ class Wrapper(Environment):
     base: Environment
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Environment):
-            raise InvalidArgumentError("base", self.base, "an environment")
+        super().__post_init__()
         if self.base.delay(1000).longest > 0:
             turned = self.problem.plain and not self.sleeps
             fix = f"write Delayed({type(self).__name__}(...), ...)" if turned else "leave out Delayed"

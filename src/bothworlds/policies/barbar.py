@@ -8,10 +8,9 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, memo_of, step
-from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
+from bothworlds.policies.confidence import Delta, delta_or, require_horizon
 from bothworlds.simplex.kernel import CONVERGED
 
 MULTIPLIERS = {"theory": 1024.0, "practical": 1.0}
@@ -84,11 +83,7 @@ class BARBAR(Policy, name="barbar"):
 
     constants: Literal["theory", "practical"] = "practical"
     _: KW_ONLY
-    delta: float | None = None
-
-    def __post_init__(self) -> None:
-        _check.one_of("constants", self.constants, MULTIPLIERS)
-        check_delta(self)
+    delta: Delta | None = None
 
     def parameters(self, n_arms: int, horizon: int | None) -> BARBARParameters:
         """λ in numbers."""

@@ -89,6 +89,22 @@ class Policy(Value, ABC):
     fits: ClassVar[frozenset[str]] = frozenset()
     """What it can do beyond playing one arm and learning its loss: what ``Problem.asks`` for."""
 
+    allowed: ClassVar[str] = "a policy such as LightBarrier() or TsallisINF()"
+
+    @classmethod
+    def require(cls, value: Any, *, name: str = "policy", index: tuple[int, ...] = ()) -> Policy:
+        """``value`` itself, or the policy of that name with its usual settings; else an error."""
+        if isinstance(value, str):
+            kind = Policy.registry[_check.known("policy", value, Policy.registry)]
+            try:
+                value = kind()
+            except TypeError:  # it has settings without a default
+                fix = f"write {kind.__name__}(...), which says what it needs"
+                wanted = "a policy that can do without settings"
+                raise InvalidArgumentError(name, value, wanted, fix=fix, index=index) from None
+        policy: Policy = super().require(value, name=name, index=index)
+        return policy
+
     @abstractmethod
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
         """The ``NamedTuple`` of numbers whose type selects the kernels."""
@@ -569,23 +585,3 @@ def read_among(params: Any, state: Any, awake: FloatArray, out: FloatArray) -> N
 def read_distribution(params: Any, state: Any, out: FloatArray) -> None:
     """The distribution in force."""
     distribution(params, state, out)
-
-
-def require_policy(policy: Any, name: str = "policy", index: tuple[int, ...] = ()) -> Policy:
-    """``policy`` itself, or the one of that name with its usual settings; else an error that says more."""
-    if isinstance(policy, str):
-        kind = Policy.registry[_check.known("policy", policy, Policy.registry)]
-        try:
-            made: Policy = kind()
-            return made
-        except TypeError:  # it has settings without a default
-            fix = f"write {kind.__name__}(...), which says what it needs"
-            wanted = "a policy that can do without settings"
-            raise InvalidArgumentError(name, policy, wanted, fix=fix, index=index) from None
-    if not isinstance(policy, Policy):
-        is_class = isinstance(policy, type) and issubclass(policy, Policy)
-        fix = f"write {policy.__name__}()" if is_class else ""
-        raise InvalidArgumentError(
-            name, policy, "a policy such as LightBarrier() or TsallisINF()", fix=fix, index=index
-        )
-    return policy

@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
 from bothworlds.policies.several import mark_best, pass_round
 from bothworlds.policies.systematic import draws_sets_from_its_p
 from bothworlds.problem import PLAIN, SETS, Groups, Problem
+from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -73,10 +73,7 @@ class CombUCB1(Policy, name="comb-ucb1"):
     fits: ClassVar[frozenset[str]] = frozenset({SETS})
     fixed_arms: ClassVar[str | None] = "it compares sets, not arms"
 
-    alpha: float = 1.5
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, above=0.0))
+    alpha: Positive = 1.5
 
     def parameters(self, n_arms: int, horizon: int | None) -> CombUCB1Parameters:
         """α and K, for sets of one arm; the horizon plays no part."""

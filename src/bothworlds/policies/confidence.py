@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
-from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import Within
 
-
-def check_delta(policy: Any) -> None:
-    """Check the field ``delta`` of a frozen policy: a number in (0, 1], or None."""
-    if policy.delta is not None:
-        delta = _check.number("delta", policy.delta, above=0.0, at_most=1.0, fix="or None for the default")
-        object.__setattr__(policy, "delta", delta)
+Delta: TypeAlias = Annotated[float, Within(above=0.0, at_most=1.0, fix="or None for the default")]
 
 
 def delta_or(policy: Any, horizon: int) -> float:

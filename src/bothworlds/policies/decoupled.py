@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, generic
 from bothworlds.policies.base import (
     Policy,
@@ -85,9 +84,6 @@ class DecoupledTsallisINF(Policy, name="decoupled-tsallis-inf"):
     accountable: ClassVar[bool] = True
 
     scale: Literal["paper", "original"] = "paper"
-
-    def __post_init__(self) -> None:
-        _check.one_of("scale", self.scale, ("paper", "original"))
 
     def parameters(self, n_arms: int, horizon: int | None) -> DecoupledParameters:
         """The FTRL inside, and the exploration power 1 − β/2 = ⅔."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import (
     Policy,
@@ -27,6 +26,7 @@ from bothworlds.policies.ftrl.kernel import RECENTER, FTRLParameters, recenter
 from bothworlds.policies.ftrl.rates import log_arms
 from bothworlds.policies.ftrl.state import DRIFT, LEARNED, FTRLState
 from bothworlds.policies.wrapper import passes_on
+from bothworlds.settings import NonNegative
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 from bothworlds.simplex.regularizers import Shannon
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
@@ -126,11 +126,7 @@ class DelayedTsallisINF(Policy, name="delayed-tsallis-inf"):
 
     skipping: bool = True
     _: KW_ONLY
-    weight: float = 0.3
-
-    def __post_init__(self) -> None:
-        _check.one_of("skipping", self.skipping, (True, False))
-        object.__setattr__(self, "weight", _check.number("weight", self.weight, at_least=0.0))
+    weight: NonNegative = 0.3
 
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
         """Those of Tsallis-INF and of what counts delay; for weight 0 Tsallis-INF itself."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds.policies.base import Policy, init, learn
 from bothworlds.policies.thompson import ThompsonState, prior, rounded, samples_its_posterior
+from bothworlds.settings import Within
 
 FORGOTTEN = 1e-9  # an observation that weighs less counts as none: posteriors are Beta(1, 1) again, exactly
 
@@ -54,11 +54,7 @@ class DiscountedThompson(Policy, name="discounted-thompson"):
     explicit: ClassVar[bool] = False
     fixed_arms: ClassVar[str | None] = None
 
-    discount: float = 0.9995
-
-    def __post_init__(self) -> None:
-        discount = _check.number("discount", self.discount, above=0.0, at_most=1.0)
-        object.__setattr__(self, "discount", discount)
+    discount: Annotated[float, Within(above=0.0, at_most=1.0)] = 0.9995
 
     def parameters(self, n_arms: int, horizon: int | None) -> DiscountedThompsonParameters:
         """γ and K; the horizon plays no part."""

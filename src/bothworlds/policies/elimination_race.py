@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, memo_of, step
-from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
+from bothworlds.policies.confidence import Delta, delta_or, require_horizon
 from bothworlds.policies.ftrl.rates import log_horizon
 from bothworlds.rng import expand
 from bothworlds.simplex.kernel import CONVERGED
@@ -80,10 +80,7 @@ class EliminationRace(Policy, name="elimination-race"):
 
     fixed_arms: ClassVar[str | None] = "its layers play the arms in turn, and wait for one that is asleep"
 
-    delta: float | None = None
-
-    def __post_init__(self) -> None:
-        check_delta(self)
+    delta: Delta | None = None
 
     def parameters(self, n_arms: int, horizon: int | None) -> RaceParameters:
         """c and the number of layers."""

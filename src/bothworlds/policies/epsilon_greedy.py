@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, draws_from_its_p, init, is_awake, learn, restrict, step
+from bothworlds.settings import Positive, Within
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -62,16 +62,11 @@ class EpsilonGreedy(Policy, name="epsilon-greedy"):
 
     fixed_arms: ClassVar[str | None] = None
 
-    epsilon: float | None = None
+    epsilon: Annotated[float, Within(at_least=0.0, at_most=1.0, fix="or None for min(1, c·K/t)")] | None = (
+        None
+    )
     _: KW_ONLY
-    c: float = 5.0
-
-    def __post_init__(self) -> None:
-        if self.epsilon is not None:
-            fix = "or None for min(1, c·K/t)"
-            value = _check.number("epsilon", self.epsilon, at_least=0.0, at_most=1.0, fix=fix)
-            object.__setattr__(self, "epsilon", value)
-        object.__setattr__(self, "c", _check.number("c", self.c, above=0.0))
+    c: Positive = 5.0
 
     def parameters(self, n_arms: int, horizon: int | None) -> EpsilonGreedyParameters:
         """ε, c and K; the horizon plays no part."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, draws_from_its_p, init, inspect, learn, step
-from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
+from bothworlds.policies.confidence import Delta, delta_or, require_horizon
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -76,10 +76,7 @@ class EXP3P(Policy, name="exp3-p"):
 
     fixed_arms: ClassVar[str | None] = "its bonus assumes that every arm can be drawn in every round"
 
-    delta: float | None = None
-
-    def __post_init__(self) -> None:
-        check_delta(self)
+    delta: Delta | None = None
 
     def parameters(self, n_arms: int, horizon: int | None) -> EXP3PParameters:
         """η, γ and b for this horizon."""

@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, draws_from_its_p, init, inspect, learn, step
 from bothworlds.policies.ftrl.aliases import exponential_weights
@@ -16,6 +15,7 @@ from bothworlds.policies.ftrl.ftrl import FTRL
 from bothworlds.policies.ftrl.kernel import FTRLParameters
 from bothworlds.policies.ftrl.rates import RootRate
 from bothworlds.policies.ftrl.state import ROUND, FTRLState
+from bothworlds.settings import Positive
 from bothworlds.simplex.regularizers import Shannon
 
 
@@ -73,13 +73,9 @@ class EXP3PlusPlus(Policy, name="exp3-plus-plus"):
 
     fixed_arms: ClassVar[str | None] = "it plays each arm once first, and waits for one that is asleep"
 
-    alpha: float = 3.0
+    alpha: Positive = 3.0
     _: KW_ONLY
-    beta: float = 256.0
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            object.__setattr__(self, name, _check.number(name, getattr(self, name), above=0.0))
+    beta: Positive = 256.0
 
     def parameters(self, n_arms: int, horizon: int | None) -> EXP3PlusPlusParameters:
         """EXP3 at half its rate, α and β; the horizon plays no part."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
 from bothworlds.policies.confidence import require_horizon
+from bothworlds.settings import UnitInterval, Within
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -71,19 +71,10 @@ class EXP3S(Policy, name="exp3-s"):
         "its weights keep no record of the learner's own loss, which absent arms are to get"
     )
 
-    switches: int = 1
+    switches: Annotated[int, Within(at_least=0)] = 1
     _: KW_ONLY
-    gamma: float | None = None
-    share: float | None = None
-
-    def __post_init__(self) -> None:
-        _check.integer("switches", self.switches, at_least=0)
-        if self.gamma is not None:
-            gamma = _check.number("gamma", self.gamma, above=0.0, at_most=1.0)
-            object.__setattr__(self, "gamma", gamma)
-        if self.share is not None:
-            share = _check.number("share", self.share, at_least=0.0, at_most=1.0)
-            object.__setattr__(self, "share", share)
+    gamma: Annotated[float, Within(above=0.0, at_most=1.0)] | None = None
+    share: UnitInterval | None = None
 
     def parameters(self, n_arms: int, horizon: int | None) -> EXP3SParameters:
         """γ and α for this horizon."""

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, init, is_awake, learn, memo_of, restrict, step
 from bothworlds.policies.change_test import Streams, append, forget, has_changed, new_streams
-from bothworlds.policies.confidence import check_delta, require_horizon
+from bothworlds.policies.confidence import Delta, require_horizon
 from bothworlds.policies.index import plays_its_choice
 from bothworlds.policies.kl import kl_lower
+from bothworlds.settings import UnitInterval
 from bothworlds.simplex.kernel import CONVERGED
 
 # Splits for each power of two. A change is placed to 1/62 of its age, and found up to 4% later than with all
@@ -108,19 +108,11 @@ class GLRKLUCB(Policy, name="glr-kl-ucb"):
     explicit: ClassVar[bool] = False
     fixed_arms: ClassVar[str | None] = None
 
-    explore: float | None = None
+    explore: UnitInterval | None = None
     _: KW_ONLY
-    delta: float | None = None
+    delta: Delta | None = None
     restart: Literal["global", "local"] = "global"
     constants: Literal["practical", "paper"] = "practical"
-
-    def __post_init__(self) -> None:
-        if self.explore is not None:
-            explore = _check.number("explore", self.explore, at_least=0.0, at_most=1.0)
-            object.__setattr__(self, "explore", explore)
-        check_delta(self)
-        _check.one_of("restart", self.restart, ("global", "local"))
-        _check.one_of("constants", self.constants, ("practical", "paper"))
 
     def parameters(self, n_arms: int, horizon: int | None) -> GLRParameters:
         """α and δ in numbers."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, copy_state, kernel
 from bothworlds._simd import (
     LANES,
@@ -68,8 +67,6 @@ ROUNDING = 1e-15  # a divergence of less is that of equal means
 NO_ARM = 1.0  # a negative entropy that no arm has, for what fills the last block, and for retired arms:
 NO_WEIGHT = 1e4  # their divergence is at least 1, and their weight below 1e-300
 HANDED_OVER = 2.0  # the memo of a draw after the rejection; before it is x_a, which is at most 1
-
-FLOORS = ("fixed", "adaptive")
 
 
 class InsuredParameters(NamedTuple):
@@ -182,9 +179,6 @@ class InsuredSampler(Policy, name="insured-sampler"):
     fixed_arms: ClassVar[str | None] = None
 
     floor: Literal["fixed", "adaptive"] = "fixed"
-
-    def __post_init__(self) -> None:
-        _check.one_of("floor", self.floor, FLOORS)
 
     def parameters(self, n_arms: int, horizon: int | None) -> InsuredParameters:
         """The shadow and the fallback in numbers."""

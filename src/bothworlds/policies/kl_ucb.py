@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from bothworlds import _check
 from bothworlds.policies.base import Policy
 from bothworlds.policies.index import index, register_index_policy
 from bothworlds.policies.kl import kl_lower
+from bothworlds.settings import NonNegative
 
 
 class KLUCBParameters(NamedTuple):
@@ -51,10 +51,7 @@ class KLUCB(Policy, name="kl-ucb"):
     explicit: ClassVar[bool] = False
     fixed_arms: ClassVar[str | None] = None
 
-    c: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "c", _check.number("c", self.c, at_least=0.0))
+    c: NonNegative = 0.0
 
     def parameters(self, n_arms: int, horizon: int | None) -> KLUCBParameters:
         """c and K; the horizon plays no part."""

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, copy_state
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import (
@@ -26,7 +25,6 @@ from bothworlds.policies.base import (
     observe,
     outdated,
     probability_of,
-    require_policy,
     restrict,
     retire,
     step,
@@ -34,6 +32,7 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.wrapper import passes_on
+from bothworlds.settings import Count
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -93,15 +92,14 @@ class Restarting(Policy, name="restarting"):
 
     policy: Policy
     _: KW_ONLY
-    every: int
+    every: Count
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "policy", require_policy(self.policy))
+        super().__post_init__()
         if self.policy.marks_memos:
             raise InvalidArgumentError("policy", self.policy, "a policy that is not a wrapper itself")
-        object.__setattr__(self, "every", _check.integer("every", self.every, at_least=1))
-        for name in ("draws", "decoupled", "in_blocks", "fixed_arms"):
-            object.__setattr__(self, name, getattr(self.policy, name))
+        inherited = ("draws", "decoupled", "in_blocks", "fixed_arms")
+        self._set(**{name: getattr(self.policy, name) for name in inherited})
 
     def parameters(self, n_arms: int, horizon: int | None) -> RestartingParameters:
         """Those of the policy inside, for a life of n rounds."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, copy, draws_from_its_p, init, inspect, learn, memo_of, step
-from bothworlds.policies.confidence import check_delta, delta_or, require_horizon
+from bothworlds.policies.confidence import Delta, delta_or, require_horizon
 from bothworlds.policies.exp3_p import EXP3P, EXP3PParameters, EXP3PState
 from bothworlds.simplex.kernel import CONVERGED
 
@@ -92,10 +92,7 @@ class SAO(Policy, name="sao"):
         "its tests of the world assume that every arm can be drawn in every round"
     )
 
-    delta: float | None = None
-
-    def __post_init__(self) -> None:
-        check_delta(self)
+    delta: Delta | None = None
 
     def parameters(self, n_arms: int, horizon: int | None) -> SAOParameters:
         """log β, and the parameters of EXP3.P."""

@@ -7,10 +7,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, init, learn
 from bothworlds.policies.thompson import prior, rounded, samples_its_posterior
+from bothworlds.settings import Count
 
 
 class SlidingWindowThompsonParameters(NamedTuple):
@@ -65,10 +65,7 @@ class SlidingWindowThompson(Policy, name="sliding-window-thompson"):
     explicit: ClassVar[bool] = False
     fixed_arms: ClassVar[str | None] = None
 
-    window: int = 2000
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "window", _check.integer("window", self.window, at_least=1))
+    window: Count = 2000
 
     def parameters(self, n_arms: int, horizon: int | None) -> SlidingWindowThompsonParameters:
         """τ and K; the horizon plays no part."""

@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import (
@@ -27,6 +26,7 @@ from bothworlds.policies.ftrl.aliases import half_tsallis
 from bothworlds.policies.ftrl.kernel import FTRLParameters, update_p
 from bothworlds.policies.ftrl.state import FTRLState
 from bothworlds.problem import SWITCHING, Problem
+from bothworlds.settings import NonNegative
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 from bothworlds.simplex.steps import SEVERAL
 
@@ -97,10 +97,7 @@ class TsallisSwitch(Policy, name="tsallis-switch"):
     fits: ClassVar[frozenset[str]] = frozenset({SWITCHING})
     fixed_arms: ClassVar[str | None] = "an arm that falls asleep would end its block"
 
-    cost: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "cost", _check.number("cost", self.cost, at_least=0.0))
+    cost: NonNegative = 1.0
 
     def parameters(self, n_arms: int, horizon: int | None) -> SwitchParameters:
         """Those of Tsallis-INF, and the cost; the horizon plays no part."""

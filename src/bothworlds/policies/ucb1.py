@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds._simd import LANES, lane, load, root, whole
 from bothworlds.policies.base import Policy, init, learn, step
@@ -22,6 +21,7 @@ from bothworlds.policies.index import (
     round_to_come,
 )
 from bothworlds.problem import GRAPHS, Problem
+from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -80,10 +80,7 @@ class UCB1(Policy, name="ucb1"):
     fixed_arms: ClassVar[str | None] = None
     fits: ClassVar[frozenset[str]] = frozenset({GRAPHS})
 
-    alpha: float = 2.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, above=0.0))
+    alpha: Positive = 2.0
 
     def parameters(self, n_arms: int, horizon: int | None) -> UCB1Parameters:
         """α and K; the horizon plays no part."""

@@ -14,7 +14,7 @@ from bothworlds.bandit.deadlines import LEARN_AT
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label, labels_of
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
-from bothworlds.policies.base import Policy, require_policy
+from bothworlds.policies.base import Policy
 
 POOL = "*"  # the segment of all those that came after the last one that was allowed
 LENGTH = 200  # characters of a name, a segment, a unit
@@ -78,7 +78,7 @@ def settings_of(
     _check.one_of("sticky", sticky, (False, True))
     settings = Settings(
         arms=list(labels_of(arms)),
-        policy=policies.to_dict(policies.DEFAULT if policy is None else require_policy(policy)),
+        policy=policies.to_dict(policies.DEFAULT if policy is None else Policy.require(policy)),
         horizon=None if horizon is None else int(horizon),
         low=None if low is None else float(low),
         high=None if high is None else float(high),

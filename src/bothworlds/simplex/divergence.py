@@ -69,11 +69,7 @@ def has_divergence(parameters: Any) -> bool:
 
 def require_divergence(regularizer: Any) -> Any:
     """The parameters of a regularizer whose divergence is known, or an error."""
-    if not isinstance(regularizer, Regularizer):
-        raise InvalidArgumentError(
-            "regularizer", regularizer, "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
-        )
-    parameters = regularizer.parameters()
+    parameters = Regularizer.require(regularizer, name="regularizer").parameters()
     if not has_divergence(parameters):
         raise InvalidArgumentError(
             "regularizer",

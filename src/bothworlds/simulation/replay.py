@@ -24,7 +24,6 @@ from bothworlds.policies.base import (
     inspect,
     learn,
     memo_of,
-    require_policy,
     step,
     weighs,
     weight_of,
@@ -163,7 +162,7 @@ def replay(
            [0.096, 0.452, 0.452],
            [0.136, 0.679, 0.186]])
     """
-    policy = require_policy(policy)
+    policy = Policy.require(policy)
     problem = Problem(choose=choose, slots=slots, outside=outside, shows=shows)  # type: ignore[arg-type]
     params = policy.resolve(n_arms, horizon, problem)
     if SETS in problem.asks:

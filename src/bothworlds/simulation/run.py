@@ -17,7 +17,7 @@ from bothworlds._progress import Progress
 from bothworlds._words import short
 from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies.base import Policy, require_policy
+from bothworlds.policies.base import Policy
 from bothworlds.simulation.engine import N_MEASURED, RoundRecord
 from bothworlds.simulation.job import BatchJob, Job, ReplicationResult, check_fit, make_jobs
 from bothworlds.simulation.result import Run
@@ -146,16 +146,12 @@ def simulate(
 
 def require_environment(environment: Any) -> Environment:
     """``environment`` itself, or an error that says what one looks like."""
-    if not isinstance(environment, Environment):
-        fix = f"write {environment.__name__}(...)" if isinstance(environment, type) else ""
+    world: Environment = Environment.require(environment, name="environment")
+    if not hasattr(world, "n_arms"):
         raise InvalidArgumentError(
-            "environment", environment, "an environment such as Bernoulli(...)", fix=fix
+            "environment", world, "an environment with n_arms", fix="set it in the class"
         )
-    if not hasattr(environment, "n_arms"):
-        raise InvalidArgumentError(
-            "environment", environment, "an environment with n_arms", fix="set it in the class"
-        )
-    return environment
+    return world
 
 
 def _numbers(replications: Any) -> range:
@@ -189,16 +185,16 @@ def _run_all(todo: Sequence[Job | BatchJob], jobs: int, title: str, total: int) 
 
 def _label(policies: Any) -> dict[str, Policy]:
     if isinstance(policies, (Policy, str)):
-        policies = [require_policy(policies, "policies")]
+        policies = [Policy.require(policies, name="policies")]
     if isinstance(policies, Mapping):
-        labeled = {str(name): require_policy(policy) for name, policy in policies.items()}
+        labeled = {str(name): Policy.require(policy) for name, policy in policies.items()}
         if len(labeled) < len(policies):
             raise InvalidArgumentError("policies", policies, "labeled distinctly", got=short(list(policies)))
     elif isinstance(policies, bytes) or not hasattr(policies, "__iter__"):
         fix = f"write {policies.__name__}()" if isinstance(policies, type) else ""
         raise InvalidArgumentError("policies", policies, "a policy, a list of them, or a mapping", fix=fix)
     else:
-        listed = [require_policy(policy, "policies", (i,)) for i, policy in enumerate(policies)]
+        listed = [Policy.require(policy, name="policies", index=(i,)) for i, policy in enumerate(policies)]
         labeled = {repr(policy): policy for policy in listed}
         if len(labeled) < len(listed):
             raise InvalidArgumentError(

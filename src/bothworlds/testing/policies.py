@@ -26,7 +26,6 @@ from bothworlds.policies.base import (
     learn_absent,
     pull_once,
     read_distribution,
-    require_policy,
     restrict,
     step,
     update_once,
@@ -63,7 +62,7 @@ def check_policy(policy: Policy, *, n_arms: int = 4, horizon: int = 500) -> None
     AssertionError
         Which promise is broken, and how.
     """
-    case = PolicyCase(require_policy(policy), n_arms, horizon)
+    case = PolicyCase(Policy.require(policy), n_arms, horizon)
     for check in POLICY_CHECKS:
         check(case)
 

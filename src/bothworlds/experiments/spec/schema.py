@@ -6,7 +6,7 @@ and warnings while typing. ``taplo`` and the editor extensions built on it ("Eve
     #:schema ./bothworlds.schema.json
 
 at the top of a file. The schema knows every kind that is registered when it is written, those of installed
-packages included, but not the ranges of numbers: those are checked when the file is read.
+packages included, and the ranges of their settings.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import operator
 import re
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 try:
     from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, create_model
@@ -33,8 +31,16 @@ from bothworlds.policies import Policy
 from bothworlds.policies.ftrl.estimators import Estimator
 from bothworlds.policies.ftrl.predictions import Predictions
 from bothworlds.policies.ftrl.rates import Rates
+from bothworlds.settings import Setting, settings_of
 from bothworlds.simplex.regularizers import Regularizer
 
+# what JSON schemas call the fields of Within; for editors alone: the class itself says more when it refuses
+LIMITS = {
+    "above": "exclusiveMinimum",
+    "at_least": "minimum",
+    "below": "exclusiveMaximum",
+    "at_most": "maximum",
+}
 AS_WRITTEN = 99  # the depth of a field that takes any value: no list is deep enough to be a sweep of it
 
 
@@ -80,14 +86,10 @@ def list_depth(value: Any) -> int:
 @functools.cache
 def setting_types(cls: type) -> dict[str, SettingType]:
     """The keys that a table of this class takes, apart from ``kind`` and ``label``."""
-    try:
-        hints = get_type_hints(cls)
-    except Exception:  # names that exist for type checkers only
-        hints = {}
-    data = data_fields(cls)
+    data, types_of = data_fields(cls), settings_of(cls)
     found = {}
     for field in settings(cls):
-        kind, depth, family = _translate(hints.get(field.name, Any))
+        kind, depth, family = _translate(types_of[field.name])
         required = field.default is MISSING and field.default_factory is MISSING and field.name not in data
         key = field.name
         found[key] = SettingType(key, kind, depth, family, required, field.default)
@@ -103,22 +105,21 @@ def data_fields(cls: type) -> set[str]:
     return {field.name for field in settings(cls)} - set(inspect.signature(cls.read).parameters)
 
 
-def _translate(hint: Any) -> tuple[Any, int, str | None]:
-    """An annotation as a type for files, the depth of its lists, and the family of a part."""
-    options = [hint]
-    if get_origin(hint) in (Union, types.UnionType):
-        options = [option for option in get_args(hint) if option is not type(None)]  # files have no null
-    if len(options) > 1:
-        simple = all(option in (int, float, str, bool) for option in options)
-        return (functools.reduce(operator.or_, options), 0, None) if simple else (Any, AS_WRITTEN, None)
-    hint = options[0]
-    if hint in (int, float, str, bool) or get_origin(hint) is Literal:
-        return hint, 0, None
+def _translate(setting: Setting) -> tuple[Any, int, str | None]:
+    """A type for files, which have no null; the depth of its lists, and the family of a part."""
+    kind = setting.type
+    simple = (int, float, str, bool)
+    if kind in simple or get_origin(kind) is Literal:
+        limits = {LIMITS[name]: limit for name, limit in setting.within._asdict().items() if name in LIMITS}
+        limits = {name: limit for name, limit in limits.items() if limit is not None}
+        return Annotated[kind, Field(json_schema_extra=limits)] if limits else kind, 0, None
+    if get_origin(kind) is Union and all(option in simple for option in get_args(kind)):
+        return kind, 0, None
     for name, family in FAMILIES.items():
-        if isinstance(hint, type) and issubclass(hint, family):
+        if isinstance(kind, type) and issubclass(kind, family):
             return None, 0, name
-    if get_origin(hint) in (list, tuple, Sequence) and len(set(get_args(hint)) - {Ellipsis}) == 1:
-        inner, depth, part = _translate(get_args(hint)[0])
+    if get_origin(kind) in (list, tuple, Sequence) and len(set(get_args(kind)) - {Ellipsis}) == 1:
+        inner, depth, part = _translate(Setting.of(get_args(kind)[0]))
         if part is None and depth < AS_WRITTEN:
             return list.__class_getitem__(inner), depth + 1, None
     return Any, AS_WRITTEN, None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from bothworlds import _check
 from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.estimators import REDUCED_VARIANCE, CappedBaseline, ImplicitExploration
 from bothworlds.policies.ftrl.ftrl import FTRL, Alias
@@ -28,6 +27,7 @@ from bothworlds.policies.ftrl.rates import (
     log_horizon,
 )
 from bothworlds.problem import SETS, Problem
+from bothworlds.settings import NonNegative, UnitInterval, Within
 from bothworlds.simplex.regularizers import (
     CenteredTsallis,
     ComplementBarrier,
@@ -102,9 +102,6 @@ class TsallisINF(Alias, name="tsallis-inf"):
     """
 
     estimator: Literal["iw", "rv"] = "iw"
-
-    def __post_init__(self) -> None:
-        _check.one_of("estimator", self.estimator, ("iw", "rv"))
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """½-Tsallis entropy at a root rate."""
@@ -283,14 +280,9 @@ class BroadOMD(Alias, name="broad-omd"):
     Simultaneously. ICML 2019.
     """
 
-    eta: float = 1.0 / 162.0
+    eta: Annotated[float, Within(above=0.0, at_most=1.0)] = 1.0 / 162.0
     _: KW_ONLY
     anytime: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eta", _check.number("eta", self.eta, above=0.0, at_most=1.0))
-        _check.one_of("anytime", self.anytime, (True, False))
-        object.__setattr__(self, "anytime", bool(self.anytime))
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """The log-barrier at a halving rate, or at one that grows slowly."""
@@ -335,10 +327,7 @@ class Ito21(Alias, name="ito21"):
 
     accountable: ClassVar[bool] = False  # predictions
 
-    eta: float = 0.25
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eta", _check.number("eta", self.eta, at_least=0.0, at_most=0.5))
+    eta: Annotated[float, Within(at_least=0.0, at_most=0.5)] = 0.25
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """The log-barrier with predictions, and rates that follow their errors."""
@@ -398,16 +387,9 @@ class LBINFV(Alias, name="lb-inf-v"):
     accountable: ClassVar[bool] = False  # predictions
     fits: ClassVar[frozenset[str]] = frozenset({SETS})
 
-    epsilon: float = 0.2
+    epsilon: Annotated[float, Within(above=0.0, at_most=0.5)] = 0.2
     _: KW_ONLY
-    eta: float | None = None
-
-    def __post_init__(self) -> None:
-        value = _check.number("epsilon", self.epsilon, above=0.0, at_most=0.5)
-        object.__setattr__(self, "epsilon", value)
-        if self.eta is not None:
-            eta = _check.number("eta", self.eta, above=0.0, below=0.5, fix="None: least squares")
-            object.__setattr__(self, "eta", eta)
+    eta: Annotated[float, Within(above=0.0, below=0.5, fix="None: least squares")] | None = None
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """A barrier on both sides, least-squares predictions, and rates that follow the variance."""
@@ -526,11 +508,7 @@ class CountedBarrier(Alias, name="counted-barrier"):
     (the algorithm whose rates are exchanged).
     """
 
-    log_barrier: float = 1.0
-
-    def __post_init__(self) -> None:
-        value = _check.number("log_barrier", self.log_barrier, at_least=0.0)
-        object.__setattr__(self, "log_barrier", value)
+    log_barrier: NonNegative = 1.0
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """The log-barrier with counted rates."""
@@ -572,12 +550,11 @@ class TsallisINFOracle(Alias, name="tsallis-inf-oracle"):
     fixed_arms: ClassVar[str | None] = "its gaps are those of the arms it was made for"
 
     gaps: Sequence[float]
-    alpha: float
+    alpha: UnitInterval
 
     def __post_init__(self) -> None:
-        rates = GapTunedRates(self.gaps, self.alpha)
-        object.__setattr__(self, "gaps", rates.gaps)
-        object.__setattr__(self, "alpha", rates.alpha)
+        super().__post_init__()
+        self._set(gaps=GapTunedRates(self.gaps, self.alpha).gaps)
 
     def ftrl(self, n_arms: int, horizon: int | None) -> FTRL:
         """α-Tsallis entropy with its linear term, tuned to the gaps."""

@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import generic, kernel
 from bothworlds._value import Value
 from bothworlds.policies.ftrl.state import FTRLState
+from bothworlds.settings import Positive, Within
 from bothworlds.simplex.steps import MULTIPLIER
 
 __all__ = ["CappedBaseline", "Estimator", "ImplicitExploration", "ImportanceWeighted"]
@@ -39,6 +39,7 @@ class Estimator(Value, ABC):
     """Base class of loss estimators."""
 
     registry: ClassVar[dict[str, type[Any]]] = {}
+    allowed: ClassVar[str] = "one of bw.estimators or your own, such as ImportanceWeighted()"
 
     @abstractmethod
     def parameters(self) -> Any:
@@ -110,17 +111,10 @@ class CappedBaseline(Estimator, name="capped-baseline"):
            [2.068, 0.783]])
     """
 
-    kappa: float = 0.5
+    kappa: Positive = 0.5
     _: KW_ONLY
-    baseline: float | None = None
+    baseline: Annotated[float, Within(at_least=0.0, at_most=1.0, fix="or None")] | None = None
     beyond: Literal["cap", "drop"] = "cap"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kappa", _check.number("kappa", self.kappa, above=0.0))
-        if self.baseline is not None:
-            value = _check.number("baseline", self.baseline, at_least=0.0, at_most=1.0, fix="or None")
-            object.__setattr__(self, "baseline", value)
-        _check.one_of("beyond", self.beyond, ("cap", "drop"))
 
     def parameters(self) -> BaselineParameters:
         """The parameter tuple of the kernel."""
@@ -152,10 +146,7 @@ class ImplicitExploration(Estimator, name="implicit-exploration"):
            [1.   , 0.489]])
     """
 
-    scale: float = 0.5
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _check.number("scale", self.scale, above=0.0))
+    scale: Positive = 0.5
 
     def parameters(self) -> ImplicitExplorationParameters:
         """The parameter tuple of the kernel."""

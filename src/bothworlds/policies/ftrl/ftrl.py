@@ -6,7 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
-from bothworlds import _check
 from bothworlds._jit import require_kernels
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy
@@ -16,11 +15,10 @@ from bothworlds.policies.ftrl.many import with_many_arms
 from bothworlds.policies.ftrl.predictions import OptimisticParameters, Predictions, part_of_error
 from bothworlds.policies.ftrl.rates import PaperRates, Rates, advance_rates, begin_rates, same_for_all
 from bothworlds.problem import PLAIN, Problem
+from bothworlds.settings import NonNegative, Positive, UnitInterval
 from bothworlds.simplex.regularizers import Constants, Regularizer
 from bothworlds.simplex.regularizers.base import require_regularizer
 from bothworlds.simplex.steps import choose_step
-
-PRESETS = ("paper", "printed", "light")
 
 
 class Leader(Policy):
@@ -110,35 +108,17 @@ class FTRL(Leader, name="ftrl"):
     regularizer: Regularizer
     _: KW_ONLY
     constants: Literal["paper", "printed", "light"] | None = None
-    log_barrier: float | None = None
-    theta: float | None = None
-    alpha: float | None = None
+    log_barrier: NonNegative | None = None
+    theta: Positive | None = None
+    alpha: UnitInterval | None = None
     rates: Rates | None = None
     estimator: Estimator = IMPORTANCE_WEIGHTED
     predictions: Predictions | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         require_regularizer(self.regularizer)
-        for name, kind, examples in (
-            ("rates", Rates | None, "those of bw.rates or your own, such as RootRate(theta), or None"),
-            ("estimator", Estimator, "one of bw.estimators or your own, such as ImportanceWeighted()"),
-            (
-                "predictions",
-                Predictions | None,
-                "those of bw.predictions or your own, such as MeanPredictions(), or None",
-            ),
-        ):
-            if not isinstance(getattr(self, name), kind):
-                raise InvalidArgumentError(name, getattr(self, name), examples)
-        _check.one_of("constants", self.constants, (*PRESETS, None))
-        limits: dict[str, dict[str, Any]] = {
-            "log_barrier": {"at_least": 0.0},
-            "theta": {"above": 0.0},
-            "alpha": {"at_least": 0.0, "at_most": 1.0},
-        }
-        missing = [name for name in limits if getattr(self, name) is None]
-        for name in limits.keys() - missing:
-            object.__setattr__(self, name, _check.number(name, getattr(self, name), **limits[name]))
+        missing = [name for name in ("log_barrier", "theta", "alpha") if getattr(self, name) is None]
         if self.rates is not None:
             extra = [name for name in ("constants", "theta", "alpha") if getattr(self, name) is not None]
             if extra:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, generic, kernel
 from bothworlds._value import Value
 from bothworlds.policies.base import (
@@ -37,6 +36,7 @@ from bothworlds.policies.ftrl.kernel import FTRLParameters, solve_anew, update_p
 from bothworlds.policies.ftrl.state import LEARNED, LOSS_SUM, RESTARTS, FTRLState
 from bothworlds.policies.several import act_several, pass_round
 from bothworlds.policies.wrapper import passes_on
+from bothworlds.settings import Within
 from bothworlds.simplex.steps import SEVERAL
 
 __all__ = ["MeanPredictions", "Predictions", "SteadyPredictions"]
@@ -54,6 +54,7 @@ class Predictions(Value, ABC):
     """
 
     registry: ClassVar[dict[str, type[Any]]] = {}
+    allowed: ClassVar[str] = "those of bw.predictions or your own, such as MeanPredictions()"
 
     @abstractmethod
     def parameters(self) -> Any:
@@ -91,10 +92,7 @@ class SteadyPredictions(Predictions, name="steady-predictions"):
            [0.431, 0.569]])
     """
 
-    eta: float = 0.25
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eta", _check.number("eta", self.eta, at_least=0.0, at_most=0.5))
+    eta: Annotated[float, Within(at_least=0.0, at_most=0.5)] = 0.25
 
     def parameters(self) -> SteadyParameters:
         """η."""

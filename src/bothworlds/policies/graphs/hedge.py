@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds.policies.base import Policy, init, step
 from bothworlds.policies.estimated_losses import TUNING
@@ -21,6 +20,7 @@ from bothworlds.policies.graphs.graph import (
     update_seen,
 )
 from bothworlds.problem import GRAPHS, PLAIN, Problem
+from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -80,10 +80,7 @@ class Hedge(Policy, name="hedge"):
 
     fits: ClassVar[frozenset[str]] = frozenset({GRAPHS})
 
-    rate: float = 2.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", _check.number("rate", self.rate, above=0.0))
+    rate: Positive = 2.0
 
     def parameters(self, n_arms: int, horizon: int | None) -> HedgeParameters:
         """For bandit feedback; the horizon plays no part."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds.policies.base import Policy, init, step
 from bothworlds.policies.graphs.graph import (
@@ -22,6 +21,7 @@ from bothworlds.policies.graphs.graph import (
 )
 from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.problem import GRAPHS, PLAIN, Problem
+from bothworlds.settings import Within
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
 from bothworlds.simplex.regularizers.tsallis import Tsallis
@@ -39,6 +39,9 @@ class MatchedTsallisParameters(NamedTuple):
     fixed_rate: float
     scale: float
     graph: Graph
+
+
+INSIDE = Within(above=0.0, below=1.0, fix="or None for the one that fits the graph")
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,14 +104,7 @@ class MatchedTsallis(Policy, name="matched-tsallis"):
 
     constants: Literal["light", "paper"] = "light"
     _: KW_ONLY
-    alpha: float | None = None
-
-    def __post_init__(self) -> None:
-        _check.one_of("constants", self.constants, ("light", "paper"))
-        if self.alpha is not None:
-            fix = "or None for the one that fits the graph"
-            alpha = _check.number("alpha", self.alpha, above=0.0, below=1.0, fix=fix)
-            object.__setattr__(self, "alpha", alpha)
+    alpha: Annotated[float, INSIDE] | None = None
 
     def parameters(self, n_arms: int, horizon: int | None) -> MatchedTsallisParameters:
         """For bandit feedback; the horizon plays no part."""

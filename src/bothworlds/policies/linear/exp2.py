@@ -6,7 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
 from bothworlds.policies.estimated_losses import TUNING
@@ -20,6 +19,7 @@ from bothworlds.policies.linear.model import (
     mix_in_design,
     new_linear_state,
 )
+from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -79,11 +79,7 @@ class EXP2(LinearPolicy, name="exp2"):
     """
 
     _: KW_ONLY
-    rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", _check.number("rate", self.rate, above=0.0))
-        super().__post_init__()
+    rate: Positive = 1.0
 
     def parameters(self, n_arms: int, horizon: int | None) -> EXP2Parameters:
         """In numbers; the horizon plays no part."""

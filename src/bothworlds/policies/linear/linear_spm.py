@@ -6,7 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
 from bothworlds.policies.estimated_losses import TUNING
@@ -104,10 +103,6 @@ class LinearSPM(LinearPolicy, name="linear-spm"):
 
     _: KW_ONLY
     constants: Literal["light", "paper"] = "light"
-
-    def __post_init__(self) -> None:
-        _check.one_of("constants", self.constants, ("light", "paper"))
-        super().__post_init__()
 
     def parameters(self, n_arms: int, horizon: int | None) -> LinearSPMParameters:
         """In numbers; the horizon plays no part."""

@@ -97,16 +97,19 @@ class LinearPolicy(Policy):
     _space: Space = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         table = check_features("features", self.features)
-        object.__setattr__(self, "features", tuple(tuple(row) for row in table.tolist()))
         basis = span(table)
         design = g_optimal_design(basis)
         root = np.linalg.cholesky(basis.T @ (design.p[:, None] * basis))
         columns = np.linalg.solve(root, basis.T).ravel()
         design.p.flags.writeable = False
-        object.__setattr__(self, "design", design)
-        object.__setattr__(self, "dimension", basis.shape[1])
-        object.__setattr__(self, "_space", Space(columns, design.p.copy()))
+        self._set(
+            features=tuple(tuple(row) for row in table.tolist()),
+            design=design,
+            dimension=basis.shape[1],
+            _space=Space(columns, design.p.copy()),
+        )
 
     def space(self, n_arms: int) -> Space:
         """The arms, if there are as many."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import (
@@ -27,7 +26,6 @@ from bothworlds.policies.base import (
     marked,
     memo_of,
     outdated,
-    require_policy,
     retire,
     step,
     weight_of,
@@ -52,6 +50,7 @@ from bothworlds.policies.watched.state import (
     WatchedState,
 )
 from bothworlds.policies.watched.trial import charge, mix_in_shares, try_out
+from bothworlds.settings import NonNegative, Within
 from bothworlds.simplex.kernel import CONVERGED
 
 
@@ -135,16 +134,14 @@ class Watched(Policy, name="watched"):
 
     policy: Policy
     _: KW_ONLY
-    explore: float = 0.4
-    budget: float = 0.15
+    explore: Annotated[float, Within(above=0.0, below=1.0)] = 0.4
+    budget: NonNegative = 0.15
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "policy", require_policy(self.policy))
+        super().__post_init__()
         if not _can_be_watched(type(self.policy)):
             self._refuse()
-        object.__setattr__(self, "fixed_arms", self.policy.fixed_arms)
-        object.__setattr__(self, "explore", _check.number("explore", self.explore, above=0.0, below=1.0))
-        object.__setattr__(self, "budget", _check.number("budget", self.budget, at_least=0.0))
+        self._set(fixed_arms=self.policy.fixed_arms)
 
     def _refuse(self) -> None:
         working = sorted(kind.__name__ for kind in Policy.registry.values() if _can_be_watched(kind))

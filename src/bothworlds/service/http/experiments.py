@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from bothworlds import policies
 from bothworlds.errors import InvalidArgumentError, PartError, StateError, UnknownNameError
-from bothworlds.policies.base import require_policy
+from bothworlds.policies.base import Policy
 from bothworlds.service import messages, problems
 from bothworlds.service.http import mistakes, schemas
 from bothworlds.service.http.endpoints import Answer, Call
@@ -65,7 +65,7 @@ def policy_of(given: str | dict[str, Any] | None) -> Any:
     try:
         if isinstance(given, dict):
             return policies.from_dict(given)
-        return None if given is None else require_policy(given)
+        return None if given is None else Policy.require(given)
     except (PartError, StateError, UnknownNameError) as error:
         raise mistakes.at("/policy", str(error)) from None
 

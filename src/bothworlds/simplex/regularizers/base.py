@@ -50,6 +50,8 @@ class Regularizer(Value, ABC):
 
     registry: ClassVar[dict[str, type[Any]]] = {}
 
+    allowed: ClassVar[str] = "LogBarrier(), Tsallis(beta), Shannon() or another regularizer"
+
     below_one: ClassVar[bool] = False
     """Is its slope infinite at p = 1, so that no arm gets there?"""
 
@@ -84,13 +86,7 @@ def reach(regularizer: Any, height: float) -> float:
 
 def require_regularizer(regularizer: Any) -> Any:
     """The parameters of a regularizer whose kernels are all there; else an error that says more."""
-    if not isinstance(regularizer, Regularizer):
-        named = Regularizer.registry.get(regularizer) if isinstance(regularizer, str) else regularizer
-        is_kind = isinstance(named, type) and issubclass(named, Regularizer)
-        fix = f"write {named.__name__}()" if named is not None and is_kind else ""
-        allowed = "LogBarrier(), Tsallis(beta), Shannon() or Hybrid(...)"
-        raise InvalidArgumentError("regularizer", regularizer, allowed, fix=fix)
-    params = regularizer.parameters()
+    params = Regularizer.require(regularizer, name="regularizer").parameters()
     answers = type(params) in respond.implementations
     require_kernels(regularizer, params, {slope: ""} if answers else {slope: "", reach: ""})
     return params

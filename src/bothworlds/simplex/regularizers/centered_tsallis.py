@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bothworlds import _check
+from bothworlds.settings import UnitInterval
 from bothworlds.simplex.growth import bend, growth, log
 from bothworlds.simplex.regularizers.base import (
     Regularizer,
@@ -49,10 +49,7 @@ class CenteredTsallis(Regularizer, name="centered-tsallis"):
     array([0.1347, 0.8653])
     """
 
-    alpha: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, at_least=0.0, at_most=1.0))
+    alpha: UnitInterval
 
     def parameters(self) -> CenteredTsallisParameters:
         """1 − α for the kernels."""

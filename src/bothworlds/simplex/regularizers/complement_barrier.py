@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from bothworlds import _check
+from bothworlds.settings import Positive
 from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, against, respond, slope
 
 CERTAIN = -100.0  # below this height the odds against an arm are under e^{-101}, and p is 1 to the last bit
@@ -45,10 +45,7 @@ class ComplementBarrier(Regularizer, name="complement-barrier"):
 
     below_one: ClassVar[bool] = True
 
-    weight: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", _check.number("weight", self.weight, above=0.0))
+    weight: Positive
 
     def parameters(self) -> ComplementBarrierParameters:
         """w for the kernels."""

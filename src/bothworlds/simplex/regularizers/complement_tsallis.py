@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from bothworlds import _check
+from bothworlds.settings import Positive
 from bothworlds.simplex.regularizers.base import NEWTON_LIMIT, Regularizer, against, respond, slope
 
 CERTAIN = -100.0  # below this exponent the odds against an arm are under e^{-100}, and p is 1 to the last bit
@@ -48,10 +48,7 @@ class ComplementTsallis(Regularizer, name="complement-tsallis"):
 
     below_one: ClassVar[bool] = True
 
-    weight: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", _check.number("weight", self.weight, above=0.0))
+    weight: Positive
 
     def parameters(self) -> ComplementTsallisParameters:
         """w for the kernels."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
-from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError
+from bothworlds.settings import Positive
 from bothworlds.simplex.regularizers.base import Regularizer, height, potential, reach, rise, slope, spread
 
 
@@ -33,16 +33,14 @@ class Hybrid(Regularizer, name="hybrid"):
     first: Regularizer
     second: Regularizer
     _: KW_ONLY
-    weight: float = 1.0
+    weight: Positive = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("first", "second"):
-            part = getattr(self, name)
-            if not isinstance(part, Regularizer):
-                raise InvalidArgumentError(name, part, "a regularizer such as Tsallis(0.5)")
-            if part.below_one:
-                raise InvalidArgumentError(name, part, "a regularizer with a finite slope at p = 1")
-        object.__setattr__(self, "weight", _check.number("weight", self.weight, above=0.0))
+            if getattr(self, name).below_one:
+                wanted = "a regularizer with a finite slope at p = 1"
+                raise InvalidArgumentError(name, getattr(self, name), wanted)
 
     def parameters(self) -> HybridParameters:
         """The nested parameter tuple of the kernels."""

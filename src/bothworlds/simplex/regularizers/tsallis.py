@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import generic, kernel
 from bothworlds._simd import all_at_most, lane, pack
+from bothworlds.settings import Within
 from bothworlds.simplex.growth import bend, growth
 from bothworlds.simplex.growth import power as to_power
 from bothworlds.simplex.regularizers.base import (
@@ -38,6 +38,9 @@ class TsallisParameters(NamedTuple):
     factor: float
 
 
+INSIDE = Within(above=0.0, below=1.0, fix="for the limits use LogBarrier() (β → 0) or Shannon() (β → 1)")
+
+
 @dataclass(frozen=True)
 class Tsallis(Regularizer, name="tsallis"):
     """β-Tsallis entropy, ψ(p) = −p^β/(1−β), for any β in (0, 1).
@@ -53,11 +56,10 @@ class Tsallis(Regularizer, name="tsallis"):
     array([0.78, 0.22])
     """
 
-    beta: float
-
-    def __post_init__(self) -> None:
-        fix = "for the limits use LogBarrier() (β → 0) or Shannon() (β → 1)"
-        object.__setattr__(self, "beta", _check.number("beta", self.beta, above=0.0, below=1.0, fix=fix))
+    beta: Annotated[
+        float,
+        INSIDE,
+    ]
 
     def parameters(self) -> TsallisParameters:
         """β and β/(1−β) for the kernels."""

@@ -14,7 +14,7 @@ from bothworlds._jit import FloatArray, IntArray, what_to_do
 from bothworlds._words import html_table
 from bothworlds.environments import Environment
 from bothworlds.errors import InvalidArgumentError, SolverError
-from bothworlds.policies.base import Policy, init, require_policy
+from bothworlds.policies.base import Policy, init
 from bothworlds.simplex.divergence import has_divergence
 from bothworlds.simulation import simulate
 from bothworlds.simulation.trace import Trace
@@ -359,7 +359,7 @@ def has_account(policy: Policy, *, n_arms: int, horizon: int | None = None) -> b
     >>> bw.theory.has_account(bw.Ito21(), n_arms=3)
     False
     """
-    policy = require_policy(policy)
+    policy = Policy.require(policy)
     try:
         _require_accountable(policy, n_arms, horizon)
     except InvalidArgumentError:
@@ -368,7 +368,7 @@ def has_account(policy: Policy, *, n_arms: int, horizon: int | None = None) -> b
 
 
 def _require_accountable(policy: Any, n_arms: int, horizon: int | None) -> tuple[Policy, Any]:
-    policy = require_policy(policy)
+    policy = Policy.require(policy)
     policy.resolve(n_arms, horizon)  # checks the numbers
     params = policy.parameters(n_arms, horizon)  # FTRL's own, where many arms are played by other kernels
     if type(params) not in ftrl_of.implementations:

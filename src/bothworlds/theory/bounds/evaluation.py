@@ -14,7 +14,7 @@ from bothworlds import _check
 from bothworlds._words import html_table
 from bothworlds.bandit import Advised, PolicyOptimization
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
-from bothworlds.policies.base import Policy, does_not_fit, require_policy
+from bothworlds.policies.base import Policy, does_not_fit
 from bothworlds.problem import Problem
 from bothworlds.theory.bounds import (  # noqa: F401 - they register what they state
     graphs,
@@ -263,7 +263,7 @@ def bound(
     if isinstance(policy, (Advised, PolicyOptimization)):
         rest = (means, spread, delay, choose, outside, shows)
         return _of_a_learner(policy, n_arms, horizon, gaps, corruption, rest)
-    policy = require_policy(policy)
+    policy = Policy.require(policy)
     if type(policy) not in STATEMENTS:
         raise InvalidArgumentError("policy", policy, "one with a stated regret bound", fix=_those())
     setting = _setting(n_arms, horizon, gaps, means, corruption, spread, choose, outside, shows)

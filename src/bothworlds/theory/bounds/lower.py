@@ -197,8 +197,7 @@ def lower_bound(environment: Environment, *, horizon: int) -> LowerBound:
     Applied Mathematics 1996. P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire: The Nonstochastic Multiarmed
     Bandit Problem. SIAM Journal on Computing 2002.
     """
-    if not isinstance(environment, Environment):
-        raise InvalidArgumentError("environment", environment, "an environment such as Bernoulli(means=…)")
+    Environment.require(environment, name="environment")
     horizon = _check.integer("horizon", horizon, at_least=1)
     n_arms = environment.n_arms
     divergences = information(environment)

@@ -14,7 +14,6 @@ from bothworlds import _check
 from bothworlds._progress import PATIENCE, Progress
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies import FTRL, DecoupledTsallisINF, LightBarrier, Policy, TsallisINF
-from bothworlds.policies.base import require_policy
 from bothworlds.simplex.regularizers import LogBarrier, Regularizer, Shannon, Tsallis
 from bothworlds.theory.verification import lemmas, universal
 from bothworlds.theory.verification.games import Game, games, play
@@ -174,7 +173,7 @@ def verify(
     >>> all(row.holds for row in rows)
     True
     """
-    players = default_policies() if policies is None else [require_policy(policy) for policy in policies]
+    players = default_policies() if policies is None else [Policy.require(policy) for policy in policies]
     if not players:
         raise InvalidArgumentError(
             "policies", policies, "at least one policy", got="none", fix="None takes the paper's"

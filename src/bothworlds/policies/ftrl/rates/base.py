@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bothworlds import _check
 from bothworlds._jit import generic, kernel
 from bothworlds._value import Value
 from bothworlds.policies.ftrl.state import HORIZON, ROUND, FTRLState
+from bothworlds.settings import Positive
 
 UNUSED = 1e300  # a horizon that plays no part; finite, so that states are plain JSON
 CONTINUE = 0.0  # what advance_rates returns when nothing restarts
@@ -21,6 +21,7 @@ class Rates(Value, ABC):
     """Base class of learning rates: immutable, comparable, hashable, printable."""
 
     registry: ClassVar[dict[str, type[Any]]] = {}
+    allowed: ClassVar[str] = "those of bw.rates or your own, such as RootRate(theta)"
 
     @abstractmethod
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
@@ -31,10 +32,7 @@ class Rates(Value, ABC):
 class ScaledRates(Rates):
     """Base class of rates with a factor θ > 0."""
 
-    theta: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "theta", _check.number("theta", self.theta, above=0.0))
+    theta: Positive
 
 
 @generic(inline=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from bothworlds import _check
 from bothworlds._jit import kernel
 from bothworlds._simd import LANES, load, store, whole
 from bothworlds.policies.confidence import require_horizon
@@ -27,6 +26,7 @@ from bothworlds.policies.ftrl.rates.base import (
 )
 from bothworlds.policies.ftrl.rates.paper import add_linear, advance_linear
 from bothworlds.policies.ftrl.state import ERRORS, HORIZON, RESTARTS, ROUND, FTRLState
+from bothworlds.settings import Within
 
 
 class ErrorWeightedParameters(NamedTuple):
@@ -65,10 +65,6 @@ class ErrorWeightedRates(ScaledRates, name="error-weighted-rates"):
 
     _: KW_ONLY
     monotone: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check.one_of("monotone", self.monotone, (True, False))
 
     def parameters(self, n_arms: int, horizon: int | None) -> ErrorWeightedParameters:
         """θ in numbers for this horizon."""
@@ -200,11 +196,7 @@ class VarianceRates(Rates, name="variance-rates"):
            [1.297, 1.2  ]])
     """
 
-    epsilon: float = 0.2
-
-    def __post_init__(self) -> None:
-        value = _check.number("epsilon", self.epsilon, above=0.0, at_most=0.5)
-        object.__setattr__(self, "epsilon", value)
+    epsilon: Annotated[float, Within(above=0.0, at_most=0.5)] = 0.2
 
     def parameters(self, n_arms: int, horizon: int | None) -> VarianceRateParameters:
         """1 + ε and log T."""
@@ -255,10 +247,7 @@ class HalvingRate(Rates, name="halving-rate"):
            [10., 10.]])
     """
 
-    eta: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eta", _check.number("eta", self.eta, above=0.0, at_most=1.0))
+    eta: Annotated[float, Within(above=0.0, at_most=1.0)]
 
     def parameters(self, n_arms: int, horizon: int | None) -> HalvingRateParameters:
         """η and the bound."""

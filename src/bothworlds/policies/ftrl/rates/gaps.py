@@ -22,6 +22,7 @@ from bothworlds.policies.ftrl.rates.base import (
     rest_rates,
 )
 from bothworlds.policies.ftrl.state import ROUND, FTRLState
+from bothworlds.settings import UnitInterval
 
 
 class GapTunedRateParameters(NamedTuple):
@@ -58,9 +59,10 @@ class GapTunedRates(Rates, name="gap-tuned-rates"):
     """
 
     gaps: Sequence[float]
-    alpha: float
+    alpha: UnitInterval
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         values = _check.vector("gaps", self.gaps, at_least=0.0, at_most=1.0)
         if values.size == 0 or values.min() > 0.0:
             raise InvalidArgumentError(
@@ -69,8 +71,7 @@ class GapTunedRates(Rates, name="gap-tuned-rates"):
                 "numbers of which one is 0, that of a best arm",
                 fix="subtract the smallest mean loss from all mean losses",
             )
-        object.__setattr__(self, "gaps", tuple(values.tolist()))
-        object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, at_least=0.0, at_most=1.0))
+        self._set(gaps=tuple(values.tolist()))
 
     def parameters(self, n_arms: int, horizon: int | None) -> GapTunedRateParameters:
         """1/ξ_i in numbers; the horizon plays no part."""

@@ -6,7 +6,6 @@ import math
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
-from bothworlds import _check
 from bothworlds._jit import FloatArray, kernel
 from bothworlds._simd import LANES, exp_of, fill, lane, load, log_of, most, root, store, whole
 from bothworlds.policies.ftrl.rates.base import (
@@ -20,6 +19,7 @@ from bothworlds.policies.ftrl.rates.base import (
 )
 from bothworlds.policies.ftrl.rates.common import CommonRateParameters
 from bothworlds.policies.ftrl.state import HORIZON, FTRLState
+from bothworlds.settings import UnitInterval
 
 
 class PaperRateParameters(NamedTuple):
@@ -56,14 +56,9 @@ class PaperRates(ScaledRates, name="paper-rates"):
            [1.529, 1.576]])
     """
 
-    alpha: float
+    alpha: UnitInterval
     _: KW_ONLY
     over_log: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "alpha", _check.number("alpha", self.alpha, at_least=0.0, at_most=1.0))
-        _check.one_of("over_log", self.over_log, (True, False))
 
     def parameters(self, n_arms: int, horizon: int | None) -> PaperRateParameters | CommonRateParameters:
         """θ in numbers for this horizon; a common rate where it is one."""
