@@ -24,13 +24,13 @@ def bernoulli(means, rounds, seed=0):
 
 
 class Given:
-    """A random stream of a bandit that gives one number."""
+    """A random stream of a bandit that gives these rows."""
 
-    def __init__(self, uniform):
-        self.uniform = uniform
+    def __init__(self, rows):
+        self.rows = iter(rows)
 
-    def random(self, out):
-        out[:] = self.uniform
+    def take(self):
+        return np.atleast_1d(next(self.rows))
 
 
 class Player:

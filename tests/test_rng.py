@@ -52,6 +52,16 @@ def test_blocks_of_uniforms_have_the_bits_of_numpy():
         np.testing.assert_array_equal(blocks.draw(*shape), expected)
 
 
+@pytest.mark.parametrize("width", [0, 1, 3])
+def test_rows_are_those_of_the_stream_wherever_it_is_asked_for_its_position(width):
+    rows, stream = rng.Rows(rng.stream(7, 2), width), rng.stream(7, 2)
+    for n in [0, 1, 5, 63, 64, 65, 130, 1]:
+        for _ in range(n):
+            assert rows.take().tolist() == stream.random(width).tolist()
+        assert rng.to_dict(rows.generator) == rng.to_dict(stream)
+        assert rows.generator.random((n, 2)).tolist() == stream.random((n, 2)).tolist()
+
+
 def test_words_of_64_bits():
     top = 2**64 - 1
     assert rng.plus(top, 5) == 4

@@ -18,6 +18,8 @@ from bothworlds._check import integer
 from bothworlds._jit import FloatArray, entry, introduce, kernel
 from bothworlds.errors import InvalidArgumentError, StateError
 
+AHEAD = 64  # rows that are made at once
+
 
 def stream(seed: int | None, *path: int) -> np.random.Generator:
     """The random stream at ``path`` below ``seed`` (``None``: fresh entropy from the system)."""
@@ -67,6 +69,39 @@ def from_dict(data: dict[str, Any]) -> np.random.Generator:
     except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
         raise StateError(f"the saved random stream cannot be restored: {error}") from error
     return np.random.Generator(bits)
+
+
+class Rows:
+    """A stream taken in rows of ``width`` numbers, made some dozens at a time.
+
+    A call of NumPy's for each would take as long as the round of a fast policy. The position of the stream
+    is that of the rows taken, not of those made.
+    """
+
+    def __init__(self, generator: np.random.Generator, width: int) -> None:
+        self.width = width
+        self._generator = generator
+        self._begin: Any = None  # the generator's position before the rows were made
+        self._rows: FloatArray = np.empty((0, width))
+        self._taken = 0  # so many of them
+
+    def take(self) -> FloatArray:
+        """The next row."""
+        if self._taken == len(self._rows):
+            self._begin = self._generator.bit_generator.state
+            self._rows, self._taken = self._generator.random((AHEAD, self.width)), 0
+        row: FloatArray = self._rows[self._taken]
+        self._taken += 1
+        return row
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """NumPy's generator at the position of the stream, which goes on after whatever is drawn from it."""
+        if self._taken < len(self._rows):
+            self._generator.bit_generator.state = self._begin
+            self._generator.random((self._taken, self.width))
+        self._rows, self._taken = self._rows[:0], 0
+        return self._generator
 
 
 # --- in blocks ------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.policies import base
 from bothworlds.policies.thompson import Thompson
 from cases import CASES
+from playing import Given
 
 CHANGES = {
     20: ("disable", 1),
@@ -66,23 +67,13 @@ def test_every_policy_is_a_function_of_its_outcomes(case):
     assert quiet.dump() == busy.dump() == block.dump() == Learner.load(block.dump()).dump()
 
 
-class Given:
-    """A stream of uniforms for a bandit."""
-
-    def __init__(self, rows):
-        self.rows = iter(rows)
-
-    def random(self, out):
-        out[:] = next(self.rows)[: out.size]
-
-
 @pytest.mark.parametrize("policy", [None, "tsallis-inf", "thompson", "ucb1"])
 @pytest.mark.parametrize("high", [1.0, None])
 def test_learns_what_a_bandit_learns_while_arms_change(policy, high):
     """The same uniforms and rewards, late and out of order: the same arms, weights and state, to the bit."""
     uniforms = np.random.default_rng(7).random((120, 8))
     bandit = bw.Bandit(3, policy, high=high)
-    bandit._random = Given(uniforms)
+    bandit._random = Given(uniforms[:, : bandit._policy.draws])
     learner = Learner(3, policy, high=high)
     waiting = []
     for i, row in enumerate(uniforms):

@@ -11,6 +11,7 @@ from bothworlds.errors import InvalidArgumentError
 from bothworlds.simulation.job import Job
 from bothworlds.simulation.sleeping import play_awake
 from oracle import draws
+from playing import Given
 
 E = bw.environments
 MEANS = (0.3, 0.4, 0.5, 0.7)
@@ -76,7 +77,7 @@ def test_a_simulation_is_what_a_bandit_does(policy, monkeypatch):
     for policy_row, row in zip(arguments["policy_uniforms"], arguments["world_uniforms"], strict=True):
         awake = [i for i in range(4) if draws.expand(row[1], i) < 0.6]
         awake = awake or [int(draws.expand(row[1], 4) * 4)]
-        bandit._random = Fixed(policy_row)
+        bandit._random = Given([policy_row])
         pull = bandit.pull(among=awake)
         loss = float(row[0] < MEANS[pull.arm])
         regret += MEANS[pull.arm] - min(MEANS[i] for i in awake)
@@ -85,16 +86,6 @@ def test_a_simulation_is_what_a_bandit_does(policy, monkeypatch):
     assert measured[0, 0] == measured[0, 1] == pytest.approx(regret)
     assert measured[0, 2] == suffered
     assert distributions[0].tolist() == list(bandit.probabilities.values())
-
-
-class Fixed:
-    """A generator whose numbers are known."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def random(self, out):
-        out[:] = self.values
 
 
 @pytest.mark.parametrize(

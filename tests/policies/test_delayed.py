@@ -42,7 +42,7 @@ def play(policy, uniforms, losses, delays, read=lambda bandit: None):
     bandit = bw.Bandit(n, policy)
     open_pulls, p, arms = {}, [], []
     for t in range(1, rounds + 1):
-        bandit._random = Given(uniforms[t - 1])
+        bandit._random = Given([uniforms[t - 1]])
         pull = bandit.pull()
         p.append(bandit._distribution())  # that of the draw, until something is learned
         assert pull.probability == p[-1][pull.arm]
@@ -51,7 +51,7 @@ def play(policy, uniforms, losses, delays, read=lambda bandit: None):
         for s in [s for s in open_pulls if s + delays[s - 1] <= t]:
             bandit.update(open_pulls.pop(s), loss=losses[s - 1, arms[s - 1]])
         read(bandit)
-    bandit._random = bw.rng.stream(0)
+    bandit._set_stream(bw.rng.stream(0))
     return np.array(p), arms, bandit
 
 

@@ -17,7 +17,7 @@ def play(cost, uniforms, losses, delays):
     bandit = bw.Bandit(n, bw.TsallisSwitch(cost))
     pulls, waiting = [], {}
     for t in range(rounds):
-        bandit._random = Given(uniforms[t])
+        bandit._random = Given([uniforms[t]])
         pulls.append(bandit.pull())
         waiting[t] = pulls[-1]
         for s in [s for s in waiting if s + delays[s] <= t]:

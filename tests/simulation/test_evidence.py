@@ -48,7 +48,7 @@ def test_the_bandit_of_the_same_rounds_says_the_same(policy, kind, delay, monkey
     assert looks.shape == (2, MARKS.size, len(CheckpointEvidence._fields))
     for replication, trace, seen in zip(how["replications"], run.traces[0], looks, strict=True):
         bandit = bw.Bandit(3, policy, horizon=ROUNDS, evidence=kind)
-        bandit._random = rng.stream(4, POLICY_STREAM, replication)
+        bandit._set_stream(rng.stream(4, POLICY_STREAM, replication))
         pulls = []
         for t in range(1, ROUNDS + 1):
             pulls.append(bandit.pull())

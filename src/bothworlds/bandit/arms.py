@@ -25,11 +25,11 @@ class RestrictedKernels:
     learn: Callable[..., int]
     read: Callable[..., None]
 
-    def __init__(self, n_arms: int, params: Any, state: Any, uniforms: FloatArray) -> None:
+    def __init__(self, n_arms: int, params: Any, state: Any, draws: int) -> None:
         self.p = p = np.empty(n_arms)
         self.before = clone_state(state)
         self.kernels: Kernels = {
-            "act": (pull_among, (params, state, uniforms, 0, p, p)),
+            "act": (pull_among, (params, state, np.empty(draws), 0, p, p)),
             "learn": (update_among, (params, state, self.before, 0, 0.0, 1.0, 0.0, p)),
             "read": (read_among, (params, state, p, p)),
         }

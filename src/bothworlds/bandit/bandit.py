@@ -172,7 +172,8 @@ class Bandit(Queries):
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            return self._snapshot() | {"_random": rng.from_dict(rng.to_dict(self._random))}
+            position = rng.to_dict(self._random.generator)
+            return self._snapshot() | {"_random": rng.Rows(rng.from_dict(position), self._random.width)}
 
     def _snapshot(self) -> dict[str, Any]:
         """All but the random stream; copies, so that what is taken while a thread plays is one moment."""

@@ -128,7 +128,7 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
         made = [bandit.pull(among=among) for _ in range(n)]
         arms, observe = (kernels.column([pull[i] for pull in made]) for i in (1, 2))
         return Pulls(rounds, arms, observe, np.array([pull.probability for pull in made]), bandit._instance)
-    uniforms = bandit._random.random((n, bandit._policy.draws))
+    uniforms = bandit._random.generator.random((n, bandit._policy.draws))
     numbers, shown = np.empty((2, n), np.int64)
     p, weights, memos = np.empty((3, n))
     outstanding, notes, begin = len(bandit._open), bandit._notes, 0

@@ -67,7 +67,7 @@ def learn_log(bandit: Bandit, log: Any, missing: Literal["ignorable"] | None) ->
     places = np.arange(len(bandit._arms))
     if bandit._shares is not None:
         places = np.array([bandit._shares.places.get(i, -1) for i in range(len(bandit._arms))])
-    state, random = clone_state(bandit._state), from_dict(to_dict(bandit._random))
+    state, random = clone_state(bandit._state), from_dict(to_dict(bandit._random.generator))
     seen, sums, rows = np.array(bandit._seen), np.array(bandit._sums), 0
     for batch in reader:
         there = np.flatnonzero(~np.isnan(batch.rewards))
@@ -83,7 +83,8 @@ def learn_log(bandit: Bandit, log: Any, missing: Literal["ignorable"] | None) ->
         done = learn_rows(bandit._params, state, uniforms, places[arms[learned]], losses[learned], weights)
         if done < len(learned):
             raise SolverError(f"{policy!r} found no solution in row {done + 1} of {counted(rows, 'row')}")
-    bandit._state, bandit._random = state, random
+    bandit._state = state
+    bandit._set_stream(random)
     bandit._seen, bandit._sums = seen.tolist(), sums.tolist()
     bandit._bind()
     return rows

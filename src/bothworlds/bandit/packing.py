@@ -47,7 +47,7 @@ def pack(attributes: dict[str, Any]) -> Packed:
     shared = tuple(own.pop(name) for name in SHARED)
     arrays: list[Any] = []
     form = _take_apart(own.pop("_state"), arrays)
-    own["_random"] = rng.to_dict(own["_random"])
+    own["_random"] = rng.to_dict(own["_random"].generator), own["_random"].width
     own["_roster"] = own["_roster"].disabled, own["_roster"].retired
     pickled = pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
     return Packed(shared, pickled, _forms.setdefault(form, form), b"".join(arrays))
@@ -56,7 +56,8 @@ def pack(attributes: dict[str, Any]) -> Packed:
 def unpack(packed: Packed) -> dict[str, Any]:
     """The attributes that were packed."""
     attributes: dict[str, Any] = pickle.loads(packed.own) | dict(zip(SHARED, packed.shared, strict=True))
-    attributes["_random"] = rng.from_dict(attributes["_random"])
+    position, width = attributes["_random"]
+    attributes["_random"] = rng.Rows(rng.from_dict(position), width)
     attributes["_roster"] = Roster(attributes["_arms"], *attributes["_roster"])
     attributes["_state"], _ = _put_together(packed.form, bytearray(packed.numbers), 0)
     return attributes

@@ -50,13 +50,12 @@ from bothworlds.policies.base import (
 from bothworlds.simplex.kernel import FAILED
 
 BUFFERS = (
-    "_uniforms",
-    "_own",
     "_restricted",
     "_batched",
     "_workspace",
 )  # made anew for each process: no part of a bandit's state
 KERNELS = ("_act", "_learn", "_read")
+new_pull = tuple.__new__  # half the time of Pull(...), whose __new__ is Python's
 NOT_YET = math.nan  # the feedback of a pull that has had none
 ANSWERED = 0.0  # that of a pull of several arms that has had some: the losses are in its draw
 
@@ -131,10 +130,14 @@ class Playing:
 
     def _set_identity(self, seed: int | None) -> None:
         """A random stream and a secret for keys, from the seed; an id, which no other bandit has."""
-        self._random = rng.stream(seed)
+        self._set_stream(rng.stream(seed))
         self._secret = new_secret(seed)
         self._id = secrets.token_hex(8)
         self._instances: list[str] = []  # the ids of those whose pulls may be open
+
+    def _set_stream(self, generator: np.random.Generator) -> None:
+        """Take random numbers from here: those of the policy, and one for shares where there are any."""
+        self._random = rng.Rows(generator, self._policy.draws + (self._shares is not None))
 
     def _ready(self) -> None:
         """What is not part of the state: the id of this instance, lock, buffer, compiled kernels."""
@@ -151,9 +154,6 @@ class Playing:
         self._start(self, self._kernels(), "single")
 
     def _make_buffers(self) -> None:
-        draws = self._policy.draws
-        self._uniforms = np.empty(draws if self._shares is None else draws + 1)
-        self._own = self._uniforms[:draws]  # the policy's
         self._restricted: RestrictedKernels | None = None  # made when it is first needed
         self._batched: BatchKernels | None = None  # likewise
         self._workspace = Workspace.of(self._problem, len(self._arms))
@@ -180,7 +180,7 @@ class Playing:
         if self._workspace is not None:
             return self._workspace.kernels(self)
         kernels = (
-            (pull_once, (self._params, self._state, self._own, 0)),
+            (pull_once, (self._params, self._state, np.empty(self._policy.draws), 0)),
             (update_once, (self._params, self._state, 0, 0.0, 1.0, 0.0)),
             (read_distribution, (self._params, self._state, np.empty(self._n_played))),
         )
@@ -193,7 +193,7 @@ class Playing:
 
     def _continue_in_child(self, fork: int) -> None:
         """In the child of a fork: ids and draws that neither the parent has nor its other children."""
-        self._random = rng.branch(self._random, fork)
+        self._set_stream(rng.branch(self._random.generator, fork))
         self._log = None  # the parent's
         self._begin_instance()
 
@@ -245,27 +245,24 @@ class Playing:
             if self._wait is not None:
                 self._close_overdue()
             awake = self._roster.awake if among is None else self._awake_among(among)
-            if key is None:
-                self._random.random(out=self._uniforms)
-            else:
-                fill_with_key(self._secret, key, self._uniforms)
+            uniforms = self._random.take() if key is None else self._uniforms_of(key)
             number = self._rounds + 1
             if number == self._notes.due:
                 self._notes.note(self._distribution())
             if awake is not None:
                 kernels = self._among()
                 arm, probability, memo = kernels.act(
-                    self._params, self._state, self._own, len(opened), awake, kernels.p
+                    self._params, self._state, uniforms, len(opened), awake, kernels.p
                 )
                 shown, weight = arm, probability
             elif self._shares is None:
                 arm, shown, probability, weight, memo = self._act(
-                    self._params, self._state, self._own, len(opened.recent) + opened.n_packed
+                    self._params, self._state, uniforms, len(opened.recent) + opened.n_packed
                 )
                 if math.isnan(probability):  # dear to compute, and not needed to learn
                     probability = weight = self._policy_distribution()[arm]
             else:
-                arm, probability, memo = self._draw_with(self._shares)
+                arm, probability, memo = self._draw_with(self._shares, uniforms)
                 shown, weight = arm, probability
             self._rounds = number
             made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
@@ -276,7 +273,8 @@ class Playing:
             if len(opened.recent) > RECENT:
                 opened.pack()
             self._pulls[arm] += 1
-            made_pull = Pull(number, self._arms[arm], self._arms[shown], probability, self._instance)
+            labels = self._arms[arm], self._arms[shown]
+            made_pull = new_pull(Pull, (number, *labels, probability, self._instance))
             if self._log is not None:
                 self._log_decision(self._log, made_pull, weight, awake)
             return made_pull
@@ -292,11 +290,8 @@ class Playing:
     def _pull_set(self, workspace: Workspace, key: Key | None) -> Pull:
         with self._lock:
             self._close_overdue()
-            if key is None:
-                self._random.random(out=self._uniforms)
-            else:
-                fill_with_key(self._secret, key, self._uniforms)
-            drawn = several.draw(self, workspace)
+            uniforms = self._random.take() if key is None else self._uniforms_of(key)
+            drawn = several.draw(self, workspace, uniforms)
             number = self._rounds = self._rounds + 1
             made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
             # the draw has all of it; a row has places for one arm alone
@@ -320,12 +315,17 @@ class Playing:
             require_changing_arms(self._policy, self._shares)
         return awake
 
-    def _draw_with(self, shares: Shares) -> tuple[int, float, float]:
+    def _uniforms_of(self, key: Key) -> FloatArray:
+        uniforms = np.empty(self._random.width)
+        fill_with_key(self._secret, key, uniforms)
+        return uniforms
+
+    def _draw_with(self, shares: Shares, uniforms: FloatArray) -> tuple[int, float, float]:
         """An arm, its probability, and the memo of the policy."""
-        arm = shares.draw(float(self._uniforms[-1]))
+        arm = shares.draw(float(uniforms[-1]))
         if arm in shares.fixed:
             return arm, shares.fixed[arm], 0.0
-        arguments = self._params, self._state, self._own, len(self._open)
+        arguments = self._params, self._state, uniforms[:-1], len(self._open)
         if arm is None:
             place, _, p, _, memo = self._act(*arguments)
         else:
@@ -386,7 +386,11 @@ class Playing:
                 fix = f"write {name}=[...], one for each of pull.observe"
                 raise InvalidArgumentError(kind, value, f"given as {name} for {self._problem}", fix=fix)
             number, row = self._find(pull)
-            self._take_feedback(number, row, self._range.take(kind, value))
+            feedback = self._range.take(kind, value)
+            if row is not None and not self._defers:  # by far the most common, without another call
+                self._close(number, row, feedback)
+            else:
+                self._take_feedback(number, row, feedback)
             self._feedback_kind = kind
 
     def _update_many(self, pulls: Any, **given: Any) -> None:
@@ -482,7 +486,7 @@ class Playing:
                 loss = feedback
                 if isinstance(self._range, LearnedRange):
                     loss = self._learn_range(self._range, observe, feedback)
-                if number in self._awake_at:
+                if self._awake_at and number in self._awake_at:
                     kernels, awake = self._among(), self._awake_at[number]
                     arguments = place, loss, weight, memo, awake
                     status = kernels.learn(self._params, self._state, kernels.before, *arguments)
@@ -496,7 +500,8 @@ class Playing:
                 self._record.note_answer(observe, feedback, row[0], imputed=imputed)
         if self._open.recent.pop(number, None) is None:
             self._open.close(number)
-        self._awake_at.pop(number, None)
+        if self._awake_at:
+            self._awake_at.pop(number, None)
         if self._log is not None:
             self._log.settle(number, reward=self._reward_of(feedback))
 
@@ -570,7 +575,9 @@ class Playing:
     def _among(self) -> RestrictedKernels:
         """Kernels and buffers for draws among some arms, made when they are first needed."""
         if self._restricted is None:
-            made = self._restricted = RestrictedKernels(self._n_played, self._params, self._state, self._own)
+            made = self._restricted = RestrictedKernels(
+                self._n_played, self._params, self._state, self._policy.draws
+            )
             self._start(made, made.kernels, "among")
         return self._restricted
 

@@ -80,7 +80,7 @@ def describe(bandit: Bandit) -> dict[str, Any]:
         "history": bandit._notes.to_dict(),
         "evidence": None if bandit._record is None else bandit._record.to_dict(),
         "secret": bandit._secret.hex(),
-        "random": rng.to_dict(bandit._random),
+        "random": rng.to_dict(bandit._random.generator),
         "state": statefile.pack(bandit._state),
     }
 
@@ -116,7 +116,7 @@ def restore(
                 require_changing_arms(bandit._policy, bandit._shares, bandit._problem)
                 getattr(bandit._roster, name[:-1])(bandit._arms[number])
         bandit._notes = Notes.from_dict(data.get("history"), n, bandit._rounds)
-        bandit._random = rng.from_dict(data["random"])
+        bandit._set_stream(rng.from_dict(data["random"]))
         bandit._state = statefile.unpack(bandit._state, data["state"], version=data["version"])
         if data["version"] == 1:
             step(bandit._params, bandit._state)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bothworlds._changeover import Kernels
+from bothworlds._jit import FloatArray
 from bothworlds._words import counted, did_you_mean, short
 from bothworlds.bandit.feedback import PLURALS, Range
 from bothworlds.bandit.learned_range import LearnedRange
@@ -47,9 +48,9 @@ class Workspace(NamedTuple):
 
     def kernels(self, bandit: Playing) -> Kernels:
         """Those of a bandit, with arguments of the right types."""
-        params, state = bandit._params, bandit._state
+        params, state, uniforms = bandit._params, bandit._state, np.empty(bandit._policy.draws)
         return {
-            "_act": (pull_several, (params, state, bandit._own, 0, self.shown, self.drawn)),
+            "_act": (pull_several, (params, state, uniforms, 0, self.shown, self.drawn)),
             "_learn": (update_several, (params, state, self.drawn, 0)),
             "_read": (read_distribution, (params, state, np.empty(len(bandit._arms)))),
         }
@@ -199,11 +200,11 @@ def require_range(problem: Problem, high: float | None) -> None:
         )
 
 
-def draw(bandit: Playing, workspace: Workspace) -> DrawOfSeveral:
-    """Draw a round, whose uniforms are there."""
+def draw(bandit: Playing, workspace: Workspace, uniforms: FloatArray) -> DrawOfSeveral:
+    """Draw a round."""
     drawn = workspace.drawn
     outstanding = len(bandit._open)
-    n, count = bandit._act(bandit._params, bandit._state, bandit._own, outstanding, workspace.shown, drawn)
+    n, count = bandit._act(bandit._params, bandit._state, uniforms, outstanding, workspace.shown, drawn)
     if not weighs(bandit._params):  # dear to compute, and not needed to learn
         p = bandit._policy_distribution()
         drawn.probabilities[:n] = [p[arm] for arm in drawn.played[:n]]
