@@ -170,8 +170,7 @@ def run(
 
 
 def _read(file: Path, settings: list[str] | None, seed: int | None, replications: int | None) -> Experiment:
-    from bothworlds.experiments.spec import read
-    from bothworlds.experiments.spec.overrides import parse_setting
+    from bothworlds.experiments.spec import parse_setting, read
 
     overrides = dict(map(parse_setting, settings or ()))
     overrides |= {} if seed is None else {"seed": seed}
@@ -320,7 +319,7 @@ def warmup(
 ) -> None:
     """Compile kernels ahead of their first use, and keep them on disk (minutes, once)."""
     if file is not None:
-        from bothworlds.experiments.run.precompile import precompile
+        from bothworlds.experiments.run.kernels import precompile
         from bothworlds.experiments.spec import read
         from bothworlds.experiments.store.provenance import cores
 
