@@ -184,9 +184,9 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of another one.")],
 ) -> None:
     """Compare two studies: the same policies in the same worlds, before and after a change."""
-    from bothworlds.report.formats import as_rich
     from bothworlds.report.study import Study
-    from bothworlds.report.tables import comparison_table
+    from bothworlds.report.text import comparison_table
+    from bothworlds.report.text.formats import as_rich
 
     out.print(as_rich(comparison_table(Study.load(first), Study.load(second))))
 
@@ -214,7 +214,7 @@ def _show(folder: Path, report: bool, figures: bool, account: bool, siunitx: boo
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool, siunitx: bool) -> None:
-    from bothworlds.report.numbers.bounds import upper_bounds
+    from bothworlds.report.numbers import upper_bounds
     from bothworlds.report.page import write_report
     from bothworlds.report.page.sections import evidence_section, regret_section
 

@@ -15,7 +15,7 @@ import altair as alt
 
 from bothworlds.report.numbers.rows import AxisScale, ChartRow, short_labels
 from bothworlds.report.numbers.scores import RATIO_STEPS
-from bothworlds.report.palette import (
+from bothworlds.report.styles import (
     ARM_COLORS,
     OTHER_ARMS_COLOR,
     PAPER_THEME,
