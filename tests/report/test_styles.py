@@ -53,5 +53,5 @@ def test_colors_differ_for_the_color_blind_and_shapes_do_too(kind, colors):
 
 
 def test_the_first_56_policies_all_look_different():
-    looks = {(styles.PAPER_THEME.color(i), styles.marker(i)) for i in range(styles.N_STYLES)}
+    looks = {(styles.PAGE_THEME.color(i), styles.marker(i)) for i in range(styles.N_STYLES)}
     assert len(looks) == styles.N_STYLES == 56

@@ -55,7 +55,7 @@ _DARK = ("#1666A0", "#33363B", "#A3470B")
 
 @dataclass(frozen=True)
 class Theme:
-    """What a chart is drawn with: fixed colors on paper, CSS variables on the page, to follow the reader."""
+    """What a chart of the page is drawn with: CSS variables, which follow the reader."""
 
     ink: str
     muted: str
@@ -69,7 +69,6 @@ class Theme:
         return self.colors[index % len(self.colors)]
 
 
-PAPER_THEME = Theme("#111111", "#555555", "#E3E3E3", "#FFFFFF", COLORS, "Liberation Sans, Arial, sans-serif")
 PAGE_THEME = Theme(
     "var(--ink)",
     "var(--muted)",

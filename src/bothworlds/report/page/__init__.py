@@ -374,9 +374,7 @@ def _extra_spec(chart: Any) -> dict[str, Any]:
     spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
     if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
         spec["width"] = "container"
-    return vl_convert.vegalite_to_vega(
-        spec, vl_version=charts.VEGA_LITE, config=charts.vega_config(PAGE_THEME)
-    )
+    return vl_convert.vegalite_to_vega(spec, vl_version=charts.VEGA_LITE, config=charts.vega_config())
 
 
 def _command(manifest: dict[str, Any]) -> str:
@@ -486,7 +484,7 @@ def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any
         "sweeps": [_sweep(sweep) for sweep in swept],
         "heats": _heats(study, here),
         "specs": _specs(policies, bounds is not None, swept),
-        "config": charts.vega_config(PAGE_THEME),
+        "config": charts.vega_config(),
         "steps": {"finals": charts.FINALS_STEP, "pairs": charts.PAIRS_STEP},
     }
 
@@ -499,22 +497,17 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
         spec.pop("config", None)
         return spec
 
-    page: dict[str, Any] = {"theme": PAGE_THEME, "width": None}
-    curves = charts.curves_chart(
-        "rows", policies, bounds="bounds" if bounds else None, x="linear", height=260, legend=False, **page
-    )
+    theory = "bounds" if bounds else None
     specs = {
-        "curves": curves,
-        "finals": charts.finals_chart("rows", policies, **page),
-        "tails": charts.tails_chart("rows", policies, **page),
-        "probabilities": charts.probabilities_chart("rows", x="linear", height=280, **page),
-        "pairs": charts.pairs_chart("rows", policies, **page),
+        "curves": charts.curves_chart("rows", policies, bounds=theory, x="linear", height=260),
+        "finals": charts.finals_chart("rows", policies),
+        "tails": charts.tails_chart("rows", policies),
+        "probabilities": charts.probabilities_chart("rows", x="linear", height=280),
+        "pairs": charts.pairs_chart("rows", policies),
     }
     if swept:
-        specs["heat"] = charts.heat_chart("rows", **page)
-        specs["sweeps"] = charts.sweep_chart(
-            "rows", [], setting="setting", y="linear", height=300, legend=False, **page
-        )
+        specs["heat"] = charts.heat_chart("rows")
+        specs["sweeps"] = charts.sweep_chart("rows", [], setting="setting", y="linear", height=300)
     return {name: plain(chart) for name, chart in specs.items()}
 
 
