@@ -170,8 +170,7 @@ def run(
 
 
 def _read(file: Path, settings: list[str] | None, seed: int | None, replications: int | None) -> Experiment:
-    from bothworlds.experiments.spec import read
-    from bothworlds.experiments.spec.overrides import parse_setting
+    from bothworlds.experiments.spec import parse_setting, read
 
     overrides = dict(map(parse_setting, settings or ()))
     overrides |= {} if seed is None else {"seed": seed}
@@ -185,9 +184,9 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of another one.")],
 ) -> None:
     """Compare two studies: the same policies in the same worlds, before and after a change."""
-    from bothworlds.report.formats import as_rich
     from bothworlds.report.study import Study
-    from bothworlds.report.tables import comparison_table
+    from bothworlds.report.text import comparison_table
+    from bothworlds.report.text.formats import as_rich
 
     out.print(as_rich(comparison_table(Study.load(first), Study.load(second))))
 
@@ -215,7 +214,7 @@ def _show(folder: Path, report: bool, figures: bool, account: bool, siunitx: boo
 
 
 def _write(study: Study, folder: Path, figures: bool, account: bool, siunitx: bool) -> None:
-    from bothworlds.report.numbers.bounds import upper_bounds
+    from bothworlds.report.numbers import upper_bounds
     from bothworlds.report.page import write_report
     from bothworlds.report.page.sections import evidence_section, regret_section
 
@@ -320,7 +319,7 @@ def warmup(
 ) -> None:
     """Compile kernels ahead of their first use, and keep them on disk (minutes, once)."""
     if file is not None:
-        from bothworlds.experiments.run.precompile import precompile
+        from bothworlds.experiments.run.kernels import precompile
         from bothworlds.experiments.spec import read
         from bothworlds.experiments.store.provenance import cores
 

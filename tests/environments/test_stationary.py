@@ -12,7 +12,7 @@ from scipy import stats
 from bothworlds import environments as en
 from bothworlds.environments.base import loss_of, open_world
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.numbers.bounds import known_means
+from bothworlds.report.numbers import known_means
 
 N = 4000
 

@@ -11,14 +11,13 @@ from scipy import optimize
 
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report.figures.choice import LineStyle
 from bothworlds.report.figures.contents import Line, Lines, log_ticks
 from bothworlds.report.figures.draw import inches, spread_apart
 from bothworlds.report.figures.figure import as_bytes, contents, draw_figures, figure, write_figures
 from bothworlds.report.numbers.rows import short_labels
-from bothworlds.report.page import page
-from bothworlds.report.page.data import page_data
+from bothworlds.report.page import page, page_data
 from bothworlds.report.study import Study
+from bothworlds.report.styles import LineStyle
 from lab_store import LOGGED, POLICIES, WORLDS, FakePolicy, FakeStudy, write_store
 
 

@@ -12,8 +12,9 @@ import pytest
 from scipy import stats
 
 from bothworlds.errors import InvalidArgumentError, StoreError
+from bothworlds.report import numbers
 from bothworlds.report.figures.figure import every_panel
-from bothworlds.report.numbers import frames, statistics
+from bothworlds.report.numbers import statistics
 from bothworlds.report.page import page
 from bothworlds.report.study import Study
 from lab_store import LOGGED, POLICIES, STANDARD, WORLDS, FakeStudy, draw, many, marks_of, write_store
@@ -69,7 +70,7 @@ def test_means_and_quantiles_are_those_of_the_raw_numbers(study):
         regret = raw(study, cell)
         mine = curves[curves["cell"] == cell]
         np.testing.assert_allclose(mine["mean"], regret.mean(axis=0), rtol=1e-12)
-        for name, q in frames.QUANTILES.items():
+        for name, q in numbers.QUANTILES.items():
             np.testing.assert_allclose(mine[name], np.quantile(regret, q, axis=0), rtol=1e-12)
         np.testing.assert_array_equal(mine["worst"], regret.max(axis=0))
         np.testing.assert_array_equal(final[final["cell"] == cell]["regret"], regret[:, -1])

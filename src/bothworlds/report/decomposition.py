@@ -19,11 +19,11 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._progress import Progress
 from bothworlds._words import counted, did_you_mean, html_table
 from bothworlds.errors import BothworldsError, InvalidArgumentError
-from bothworlds.report.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_text
-from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.numbers import at_largest_horizon
 from bothworlds.report.numbers.rows import Panel
 from bothworlds.report.numbers.statistics import mean_band
-from bothworlds.report.tables import MISSING, TextTable, format_number, plus_minus
+from bothworlds.report.text import MISSING, TextTable, format_number, plus_minus
+from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_text
 from bothworlds.theory import (
     Account,
     TermTable,

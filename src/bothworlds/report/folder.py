@@ -22,8 +22,7 @@ from bothworlds._words import some_are
 from bothworlds.errors import BothworldsError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
 from bothworlds.experiments.plan import Batch
-from bothworlds.experiments.store import Store
-from bothworlds.experiments.store.writing import cell_facts
+from bothworlds.experiments.store import Store, cell_facts
 from bothworlds.inference.checkpoints import CheckpointEvidence
 from bothworlds.simulation import Run
 

@@ -17,7 +17,7 @@ from bothworlds._jit import FloatArray, IntArray
 from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
-from bothworlds.report.figures.choice import choose_panels
+from bothworlds.report import numbers
 from bothworlds.report.folder import (
     Results,
     Runs,
@@ -27,9 +27,10 @@ from bothworlds.report.folder import (
     resume_command,
     write_files,
 )
-from bothworlds.report.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
-from bothworlds.report.numbers import frames, scores
-from bothworlds.report.tables import TITLES, text_table
+from bothworlds.report.numbers import scores
+from bothworlds.report.numbers.rows import choose_panels
+from bothworlds.report.text import TITLES, text_table
+from bothworlds.report.text.formats import TABLE_FORMATS, as_csv, as_latex, as_markdown, as_rich, as_text
 from bothworlds.simulation import Run, simulate
 
 if TYPE_CHECKING:
@@ -138,17 +139,17 @@ class Study:
         ``gaps`` of the environment are "fixed" or "not fixed", which decides how it is scored; ``optimal`` is
         the number of optimal arms, where they are fixed.
         """
-        return self._frame("cells", lambda: frames.cells(self._results))
+        return self._frame("cells", lambda: numbers.cells(self._results))
 
     @property
     def final(self) -> pd.DataFrame:
         """Regret, ``clean_regret`` and loss of every replication at the last checkpoint."""
-        return self._frame("final", lambda: frames.final(self._results, self.cells))
+        return self._frame("final", lambda: numbers.final(self._results, self.cells))
 
     @property
     def curves(self) -> pd.DataFrame:
         """Mean regret over time with its 95% bootstrap band, quantiles, and the worst replication."""
-        return self._frame("curves", lambda: frames.curves(self._results, self.cells))
+        return self._frame("curves", lambda: numbers.curves(self._results, self.cells))
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -158,7 +159,7 @@ class Study:
         policy can beat in the long run, where losses are iid with a known law, and ``within`` how many times
         that the mean is; see :func:`bothworlds.theory.lower_bound`.
         """
-        return self._frame("summary", lambda: frames.summary(self._results, self.cells, self.curves))
+        return self._frame("summary", lambda: numbers.summary(self._results, self.cells, self.curves))
 
     @property
     def tails(self) -> pd.DataFrame:
@@ -168,17 +169,17 @@ class Study:
         worst replication and its number, the mean without it, and whether it makes the mean (``lifted``:
         with it, the mean is larger by a quarter or more). :meth:`replay` plays it again.
         """
-        return self._frame("tails", lambda: frames.tails(self._results, self.cells))
+        return self._frame("tails", lambda: numbers.tails(self._results, self.cells))
 
     @property
     def growth(self) -> pd.DataFrame:
         """How regret grows over the last decade of runs; see :mod:`bothworlds.report.numbers.statistics`."""
-        return self._frame("growth", lambda: frames.growth(self._results, self.cells))
+        return self._frame("growth", lambda: numbers.growth(self._results, self.cells))
 
     @property
     def scaling(self) -> pd.DataFrame:
         """How final regret grows from horizon to horizon, where the study has several."""
-        return self._frame("scaling", lambda: frames.scaling(self._results, self.cells))
+        return self._frame("scaling", lambda: numbers.scaling(self._results, self.cells))
 
     @property
     def pairs(self) -> pd.DataFrame:
@@ -187,7 +188,7 @@ class Study:
         ``difference`` is the mean of regret a − regret b; ``wins`` counts the replications in which a has
         less.
         """
-        return self._frame("pairs", lambda: frames.pairs(self._results, self.cells))
+        return self._frame("pairs", lambda: numbers.pairs(self._results, self.cells))
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -232,18 +233,18 @@ class Study:
         ``drift``: the share with a drift alarm; ``regret``: the mean in the end.
         """
         self._require_evidence()
-        return self._frame("evidence", lambda: frames.evidence(self._results, self.cells))
+        return self._frame("evidence", lambda: numbers.evidence(self._results, self.cells))
 
     @property
     def certainty(self) -> pd.DataFrame:
         """The share of replications that are decided in a stationary world, at every checkpoint."""
         self._require_evidence()
-        return self._frame("certainty", lambda: frames.certainty(self._results, self.cells))
+        return self._frame("certainty", lambda: numbers.certainty(self._results, self.cells))
 
     @property
     def timing(self) -> pd.DataFrame:
         """Seconds in kernels, and nanoseconds per round. Depends on the machine."""
-        return self._frame("timing", lambda: frames.timing(self._results, self.cells))
+        return self._frame("timing", lambda: numbers.timing(self._results, self.cells))
 
     def compare(self, other: Study) -> pd.DataFrame:
         """The final regret of another study against that of this one, cell by cell.
@@ -272,7 +273,7 @@ class Study:
         """
         if not isinstance(other, Study):
             raise InvalidArgumentError("other", other, "a Study", fix="Study.load(folder) gives one")
-        return frames.compare(self, other)
+        return numbers.compare(self, other)
 
     def runs(self, cell: int) -> Runs:
         """All replications of a cell: rounds, and regret as replications × checkpoints."""

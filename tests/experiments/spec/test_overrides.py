@@ -7,8 +7,7 @@ import tomllib
 import pytest
 
 from bothworlds.errors import InvalidArgumentError, SpecError
-from bothworlds.experiments.spec import parse
-from bothworlds.experiments.spec.overrides import override, parse_setting
+from bothworlds.experiments.spec import override, parse, parse_setting
 from studies import text
 
 

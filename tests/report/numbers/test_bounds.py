@@ -6,7 +6,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.experiments import parse, run_study
-from bothworlds.report.numbers.bounds import upper_bounds
+from bothworlds.report.numbers import upper_bounds
 from bothworlds.report.page import page
 from interpreting import plain_python  # noqa: F401 - a fixture
 

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from bothworlds.errors import InvalidArgumentError, StoreError
-from bothworlds.report.formats import as_text
 from bothworlds.report.study import Study
-from bothworlds.report.tables import comparison_table
+from bothworlds.report.text import comparison_table
+from bothworlds.report.text.formats import as_text
 from lab_store import POLICIES, WORLDS, FakeStudy, write_store
 
 SMALL = FakeStudy(POLICIES[:2], WORLDS[:2])

@@ -8,8 +8,8 @@ import pytest
 from bothworlds.report.numbers import scores
 from bothworlds.report.page import page
 from bothworlds.report.page.sections import findings
-from bothworlds.report.palette import ratio_colors
 from bothworlds.report.study import Study
+from bothworlds.report.styles import ratio_colors
 from lab_store import POLICIES, WORLDS, FakeStudy, write_store
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from bothworlds.errors import StoreError
 from bothworlds.experiments.store.provenance import run_record
-from bothworlds.report.page import data as page_module
-from bothworlds.report.page import page, write_report
-from bothworlds.report.page.data import page_data
+from bothworlds.report import page as page_module
+from bothworlds.report.page import page, page_data, write_report
 from bothworlds.report.study import Study
 from lab_store import POLICIES, WORLDS, FakeStudy, many, write_store
 

@@ -21,9 +21,9 @@ from bothworlds.experiments.spec.variants import (
     Variant,
     as_written,
     count_variants,
+    describe_table,
     expand_sweeps,
     swept_value,
-    variant_label,
 )
 from bothworlds.simulation.job import check_pair, check_recording
 from bothworlds.simulation.run import require_environment
@@ -127,7 +127,7 @@ def build_entries(
             swept = swept_settings(report, (family, number), variant)
             labeled = "label" in table
             try:
-                label = variant_label(variant, family)
+                label = describe_table(variant.table, family, frozenset(variant.swept))
             except InvalidArgumentError as error:
                 report.add((family, number, "label"), str(error))
                 label, labeled = located["kind"], False  # so that other mistakes with it are found, too

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError, Mistake, SpecError, UnknownNameError
-from bothworlds.experiments.modules import GROUPS, load_plugins
-from bothworlds.experiments.spec.overrides import path_of, spell_override
+from bothworlds.experiments.modules import load_plugins
 from bothworlds.experiments.spec.schema import FAMILIES, MANY, ONE, TopLevel, setting_types
 from bothworlds.experiments.spec.variants import Location, as_written
 
@@ -210,10 +209,8 @@ def _kinds(family: str | None) -> list[tuple[str, type]]:
 
 def unknown_kind(family: str, name: Any) -> str:
     """The closest name; or why an installed package did not bring this one."""
-    group = next((group for group in GROUPS if group == f"bothworlds.{family}s"), None)
-    if group is None and family == "policy":
-        group = "bothworlds.policies"
-    failure = load_plugins().failures.get((group or "", str(name)))
+    group = f"bothworlds.{'policies' if family == 'policy' else f'{family}s'}"
+    failure = load_plugins().failures.get((group, str(name)))
     error = UnknownNameError(family, name, FAMILIES[family].registry)
     own = "" if error.fix else 'one of your own needs its file at the top: modules = ["its_file.py"]'
     hint = failure or own
@@ -228,6 +225,24 @@ def spell_location(location: Location) -> str:
     """
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
     return text.removeprefix(".")
+
+
+def path_of(name: str) -> tuple[str | int, ...]:
+    """Where in the document a name leads.
+
+    >>> path_of("policy.0.beta")
+    ('policy', 0, 'beta')
+    """
+    return tuple(int(step) if step.isdecimal() else step for step in name.split("."))
+
+
+def spell_override(name: str, value: Any) -> str:
+    """A setting as it is given on the command line.
+
+    >>> spell_override("policy.0.kind", "ucb1"), spell_override("tell_horizon", False)
+    ('--set policy.0.kind=ucb1', '--set tell_horizon=false')
+    """
+    return f"--set {name}={value if isinstance(value, str) else json.dumps(value, default=str)}"
 
 
 def not_toml(source: str, text: str, error: tomllib.TOMLDecodeError) -> SpecError:

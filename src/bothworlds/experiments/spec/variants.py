@@ -176,11 +176,6 @@ SYMBOLS = {
 LONGEST_LIST = 4  # of numbers, spelled out
 
 
-def variant_label(variant: Variant, family: str) -> str:
-    """The label of a variant: see :func:`describe_table`."""
-    return describe_table(variant.table, family, frozenset(variant.swept))
-
-
 def describe_table(table: Mapping[str, Any], family: str, swept: frozenset[Names] = frozenset()) -> str:
     """The name of the class and what differs from its defaults, or the user's label; and what was swept.
 

@@ -6,7 +6,7 @@ Every kind of panel is a function of a study that returns one of the four. ``dra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +18,13 @@ from bothworlds._jit import FloatArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.spec.variants import SYMBOLS
-from bothworlds.report.figures.choice import Legend, LineStyle, best_first, require_label
 from bothworlds.report.numbers import rows as chart_rows
-from bothworlds.report.numbers.bounds import upper_bounds
-from bothworlds.report.numbers.frames import swept
+from bothworlds.report.numbers import swept, upper_bounds
 from bothworlds.report.numbers.rows import AxisScale, Panel, by_cell
 from bothworlds.report.numbers.scores import ratio_names, scorecard
 from bothworlds.report.numbers.statistics import evenly
-from bothworlds.report.tables import format_number
+from bothworlds.report.styles import Legend, LineStyle, require_label
+from bothworlds.report.text import format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -428,6 +427,13 @@ def pairs(study: Study, panel: Panel, legend: Legend, *, reference: str | None =
         ),
         zero=True,
     )
+
+
+def best_first(study: Study, panel: Panel, names: Container[str]) -> list[str]:
+    """The policies among these, best first, those without results in this world after the others."""
+    found = [name for name in study.ranking["policy"] if name in names and name in panel.cells]
+    played = set(study.summary["cell"])
+    return sorted(found, key=lambda name: panel.cells[name] not in played)
 
 
 def timing(study: Study, panel: Panel, legend: Legend, *, x: AxisScale = "log") -> PointRanges:

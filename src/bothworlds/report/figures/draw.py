@@ -17,11 +17,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.figures.choice import LineStyle
 from bothworlds.report.figures.contents import HeatMap, Line, Lines, PointRanges, Stack, log_ticks
 from bothworlds.report.numbers.rows import short_labels
-from bothworlds.report.palette import COLORS, DASHES, MARKERS, SHADES, ink_on, ratio_colors
-from bothworlds.report.tables import format_number
+from bothworlds.report.styles import COLORS, SHADES, LineStyle, dash, ink_on, marker, ratio_colors
+from bothworlds.report.text import format_number
 
 # --- style: fonts and sizes of a paper, colors, ticks -----------------------------------------------------
 
@@ -126,13 +125,13 @@ def color_of(style: LineStyle) -> str:
 
 def marker_of(style: LineStyle) -> str:
     """The marker of a line."""
-    return _SHAPES[MARKERS[style.number % len(MARKERS)]]
+    return _SHAPES[marker(style.number)]
 
 
 def dash_of(style: LineStyle) -> Any:
     """The dash of a line; none where a scale of colors tells lines apart."""
-    dash = DASHES[style.number // len(COLORS) % len(DASHES)] if style.shade is None else [1, 0]
-    return "solid" if dash == [1, 0] else (0, tuple(0.7 * length for length in dash))
+    lengths = dash(style.number) if style.shade is None else [1, 0]
+    return "solid" if lengths == [1, 0] else (0, tuple(0.7 * length for length in lengths))
 
 
 def short_number(value: float, _: Any = None) -> str:

@@ -23,7 +23,6 @@ from matplotlib.ticker import Formatter
 from bothworlds import _check
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.report.figures.choice import choose_panels, choose_policies
 from bothworlds.report.figures.contents import (
     KINDS,
     ONCE,
@@ -47,8 +46,9 @@ from bothworlds.report.figures.draw import (
     settle_names,
 )
 from bothworlds.report.folder import write_files
-from bothworlds.report.formats import latex
-from bothworlds.report.numbers.rows import panels
+from bothworlds.report.numbers.rows import choose_panels, panels
+from bothworlds.report.styles import choose_policies
+from bothworlds.report.text.formats import latex
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study

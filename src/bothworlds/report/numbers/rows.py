@@ -10,18 +10,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bothworlds.report.numbers.frames import at_largest_horizon, swept
+from bothworlds import _check
+from bothworlds.errors import InvalidArgumentError
+from bothworlds.report.numbers import at_largest_horizon, swept
 from bothworlds.report.numbers.statistics import evenly
+
+if TYPE_CHECKING:
+    from bothworlds.report.study import Study
 
 AxisScale = Literal["linear", "log"]
 ChartRow = dict[str, Any]
 CellColumns = dict[str, NDArray[Any]]
+MOST_LISTED = 12  # names in a message
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,43 @@ def panels(cells: pd.DataFrame) -> list[Panel]:
         where = dict(zip(group["policy"].astype(str), group["cell"].astype(int), strict=True))
         found.append(Panel(number, environment, horizon, title, where, group["cell"].iloc[0] in largest))
     return found
+
+
+def choose_panels(study: Study, environment: str | int | None, *, optimal: bool = False) -> list[Panel]:
+    """A panel by its number, its title or its environment (then at the largest horizon); None: all of these.
+
+    With ``optimal``, all are those whose optimal arms are known, if there are some.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the study has no such environment.
+    """
+    found = panels(study.cells)
+    if environment is None:
+        largest = [panel for panel in found if panel.largest]
+        cells = study.manifest["cells"]
+        known = [panel for panel in largest if cells[next(iter(panel.cells.values()))]["optimal"]]
+        return (known or largest) if optimal else largest
+    if isinstance(environment, int) or (isinstance(environment, str) and environment.isdecimal()):
+        number = _check.integer("environment", int(environment), at_least=1)
+        if number > len(found):
+            raise InvalidArgumentError(
+                "environment", number, f"in 1..{len(found)}", fix=_panels_in_words(found)
+            )
+        return [found[number - 1]]
+    titled = [panel for panel in found if panel.title == environment]
+    titled = titled or [panel for panel in found if panel.environment == environment and panel.largest]
+    if not titled:
+        raise InvalidArgumentError(
+            "environment", environment, "an environment of the study", fix=_panels_in_words(found)
+        )
+    return titled[:1]
+
+
+def _panels_in_words(found: Sequence[Panel]) -> str:
+    listed = "; ".join(f"{panel.number + 1} {panel.title}" for panel in found[:MOST_LISTED])
+    return f"by number or title: {listed}{' …' if len(found) > MOST_LISTED else ''}"
 
 
 def short_labels(labels: Sequence[str], most: int) -> list[str]:

@@ -33,7 +33,7 @@ import pandas as pd
 
 from bothworlds._jit import FloatArray
 from bothworlds._words import plural
-from bothworlds.report.numbers.frames import NOT_FIXED, at_largest_horizon, swept
+from bothworlds.report.numbers import NOT_FIXED, at_largest_horizon, swept
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study

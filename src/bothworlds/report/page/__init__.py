@@ -6,6 +6,7 @@ that is not marked as HTML, so that no label can become markup.
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,24 @@ from markupsafe import Markup
 
 from bothworlds._version import __version__
 from bothworlds._words import counted, plural, some_are
+from bothworlds.errors import InvalidArgumentError
+from bothworlds.report.figures.contents import heat, symbol
 from bothworlds.report.folder import write_files
-from bothworlds.report.numbers.rows import Panel, panels
+from bothworlds.report.numbers.rows import (
+    ChartRow,
+    Panel,
+    Sweep,
+    bound_rows,
+    by_cell,
+    by_world,
+    curve_rows,
+    final_rows,
+    find_sweeps,
+    pair_rows,
+    panels,
+    probability_rows,
+    short_labels,
+)
 from bothworlds.report.numbers.scores import (
     GAPS_SCORE,
     MINIMAX_SCORE,
@@ -32,20 +49,22 @@ from bothworlds.report.numbers.scores import (
     ratio_names,
     scorecard,
 )
-from bothworlds.report.page.charts import VEGA_LITE, vega_config
-from bothworlds.report.page.data import page_data
+from bothworlds.report.page import charts
 from bothworlds.report.page.sections import Section, findings
-from bothworlds.report.palette import (
+from bothworlds.report.styles import (
     COLORS,
     DARK_COLORS,
+    N_STYLES,
     PAGE_THEME,
+    choose_policies,
     dash,
     ink_on,
     marker,
     ratio_colors,
     shade_colors,
+    telling_setting,
 )
-from bothworlds.report.tables import LOG_ENDED, MISSING, format_fixed, format_number
+from bothworlds.report.text import LOG_ENDED, MISSING, format_fixed, format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -66,6 +85,10 @@ STATISTICS = {
 """What the table of numbers can show, one at a time: the class of its cells, and its name."""
 MOST_COLUMNS = 12
 """More worlds than that, and more than policies, stand in rows."""
+# Numbers that a page may hold, however many cells there are; few cells show every checkpoint.
+CURVE_POINTS, FINAL_POINTS, PROBABILITY_NUMBERS, PAIR_ROWS = 48_000, 48_000, 160_000, 20_000
+MOST_POLICIES = 10  # switched on at first, when there are more
+MOST_PANELS = 12  # drawn at once
 
 
 def write_report(
@@ -171,7 +194,7 @@ def templates() -> jinja2.Environment:
 @cache
 def _vega_bundle() -> Markup:
     """Vega, Vega-Lite and Vega-Embed in one script."""
-    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=charts.VEGA_LITE)
     return Markup(script.replace("</script", "<\\/script"))  # a script element ends there, wherever it stands
 
 
@@ -351,7 +374,7 @@ def _extra_spec(chart: Any) -> dict[str, Any]:
     spec: dict[str, Any] = dict(chart) if isinstance(chart, dict) else chart.to_dict()
     if not {"hconcat", "vconcat", "concat", "facet", "repeat"} & set(spec):
         spec["width"] = "container"
-    return vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE, config=vega_config(PAGE_THEME))
+    return vl_convert.vegalite_to_vega(spec, vl_version=charts.VEGA_LITE, config=charts.vega_config())
 
 
 def _command(manifest: dict[str, Any]) -> str:
@@ -394,3 +417,203 @@ def _run_in_words(run: dict[str, Any]) -> str:
 def _experiment(study: Study) -> str | None:
     file = study.path / "experiment.toml"
     return file.read_text(encoding="utf-8") if file.exists() else None
+
+
+# --- what the script draws: each number once, in columns, of four digits, within a budget -----------------
+
+
+def points_each(budget: int, among: int, least: int, most: int) -> int:
+    """How many points each of ``among`` curves may have.
+
+    >>> points_each(48_000, 48, 24, 120), points_each(48_000, 1000, 24, 120)
+    (120, 48)
+    """
+    return max(least, min(most, budget // max(1, among)))
+
+
+def four_digits(value: Any) -> Any:
+    """Four significant digits; None for what JSON cannot say; integers and text as they are."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        rounded = float(f"{value:.4g}")
+        return int(rounded) if rounded.is_integer() else rounded
+    return value
+
+
+def packed(rows: Sequence[ChartRow], names: dict[str, int]) -> dict[str, list[Any]]:
+    """Rows as columns; policies by their number in ``names``."""
+    keys = list(rows[0]) if rows else []
+    columns: dict[str, list[Any]] = {key: [four_digits(row[key]) for row in rows] for key in keys}
+    for key in ("policy", "reference"):
+        if key in columns:
+            columns[key] = [names[value] for value in columns[key]]
+    return columns
+
+
+def page_data(study: Study, bounds: pd.DataFrame | None = None) -> dict[str, Any]:
+    """Everything that the script of the page draws."""
+    here, policies = panels(study.cells), study.policies
+    names = {policy: i for i, policy in enumerate(policies)}
+    n_cells = len(study.cells)
+    curves, final = by_cell(study.curves), by_cell(study.final)
+    points = points_each(CURVE_POINTS, n_cells, 24, 120)
+    dots = points_each(FINAL_POINTS, n_cells, 16, 100)
+    swept = find_sweeps(study.summary, study.manifest)
+    order = [names[str(policy)] for policy in study.ranking["policy"]]
+    overview = [panel.number for panel in here if panel.largest and curves.keys() & panel.cells.values()]
+    return {
+        "policies": policies,
+        "short": short_labels(policies, charts.LONGEST_NAME),
+        "swept": swept_values(study),
+        "color": telling_setting(study, policies)[0] or "policy",
+        "styles": [[PAGE_THEME.color(i), dash(i), marker(i)] for i in range(N_STYLES)],
+        "shown": order[:MOST_POLICIES] if len(policies) > MOST_POLICIES else list(range(len(policies))),
+        "order": order,
+        "best": MOST_POLICIES,
+        "panels": [
+            {"title": p.title, "environment": p.environment, "horizon": p.horizon, "arms": _n_arms(study, p)}
+            for p in here
+        ],
+        "overview": overview if len(overview) <= MOST_PANELS else [],
+        "curves": [packed(curve_rows(curves, p, policies, points=points), names) for p in here],
+        "finals": [packed(final_rows(final, p, points=dots), names) for p in here],
+        "bounds": [packed(bound_rows(bounds, p), names) for p in here],
+        "pairs": _pairs(study, here, names),
+        "probabilities": _probabilities(study, here, names),
+        "sweeps": [_sweep(sweep) for sweep in swept],
+        "heats": _heats(study, here),
+        "specs": _specs(policies, bounds is not None, swept),
+        "config": charts.vega_config(),
+        "steps": {"finals": charts.FINALS_STEP, "pairs": charts.PAIRS_STEP},
+    }
+
+
+def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dict[str, Any]:
+    """The charts without their data, on linear scales; the script of the page sets scales and domains."""
+
+    def plain(chart: Any) -> dict[str, Any]:
+        spec: dict[str, Any] = chart.to_dict()
+        spec.pop("config", None)
+        return spec
+
+    theory = "bounds" if bounds else None
+    specs = {
+        "curves": charts.curves_chart("rows", policies, bounds=theory, x="linear", height=260),
+        "finals": charts.finals_chart("rows", policies),
+        "tails": charts.tails_chart("rows", policies),
+        "probabilities": charts.probabilities_chart("rows", x="linear", height=280),
+        "pairs": charts.pairs_chart("rows", policies),
+    }
+    if swept:
+        specs["heat"] = charts.heat_chart("rows")
+        specs["sweeps"] = charts.sweep_chart("rows", [], setting="setting", y="linear", height=300)
+    return {name: plain(chart) for name, chart in specs.items()}
+
+
+def _n_arms(study: Study, panel: Panel) -> int:
+    return int(study.manifest["cells"][next(iter(panel.cells.values()))]["n_arms"])
+
+
+def swept_values(study: Study) -> dict[str, list[float | None]]:
+    """The swept numbers of the policies: setting → its value for every policy, None where it has none."""
+    entries = study.manifest["policies"]
+    names = dict.fromkeys(name for entry in entries for name in entry["swept"])
+    columns = {
+        name: [
+            float(v) if isinstance(v := entry["swept"].get(name), (int, float)) else None for entry in entries
+        ]
+        for name in names
+    }
+    return {name: column for name, column in columns.items() if len({*column} - {None}) > 1}
+
+
+def _heats(study: Study, panels: Sequence[Panel]) -> list[dict[str, Any]]:
+    """Final regret by the first two swept settings, of worlds with results; none where fewer are swept."""
+    found = []
+    legend = choose_policies(study, None, None, None)
+    last = len(RATIO_STEPS) - 1
+    for panel in panels:
+        try:
+            grid = heat(study, panel, legend)
+        except InvalidArgumentError:
+            continue
+        shades = [[None if math.isnan(s) else round(last * s) for s in line] for line in grid.shades.tolist()]
+        found.append(
+            {"title": panel.title, "x": grid.x_label, "y": grid.y_label, "columns": grid.columns}
+            | {"rows": grid.rows, "shades": shades}
+            | {"values": [[four_digits(value) for value in line] for line in grid.values.tolist()]}
+        )
+    return found
+
+
+def _pairs(study: Study, panels: Sequence[Panel], names: dict[str, int]) -> list[dict[str, list[Any]]]:
+    """Every pair in both directions; only those with the best of their world when there are too many."""
+    pairs, means = study.pairs, study.summary.set_index("cell")["mean"].to_dict()
+    worlds = by_world(pairs)
+    found = []
+    for panel in panels:
+        rows: list[ChartRow] = []
+        if (panel.environment, panel.horizon) in worlds:
+            best = None
+            if 2 * len(pairs) > PAIR_ROWS:
+                best = min(panel.cells, key=lambda policy: means.get(panel.cells[policy], math.inf))
+            rows = pair_rows(worlds[panel.environment, panel.horizon], reference=best)
+        found.append(packed(rows, names))
+    return found
+
+
+def _probabilities(study: Study, panels: Sequence[Panel], names: dict[str, int]) -> dict[str, Any]:
+    """For each run: rounds, arms, and a row of thousandths per arm. Keyed "panel-policy"."""
+    n_cells = len(study.cells)
+    most = 8
+    points = points_each(PROBABILITY_NUMBERS // most, n_cells, 16, 60)
+    cells = {cell["cell"]: cell for cell in study.manifest["cells"]}
+    played = set(study.summary["cell"])
+    found: dict[str, Any] = {}
+    for panel in panels:
+        for policy, number in panel.cells.items():
+            frame = study.probabilities(number) if number in played else None
+            if frame is None or frame.empty:
+                continue
+            cell = cells[number]
+            rows = probability_rows(
+                frame, gaps=cell.get("gaps"), optimal=cell.get("optimal"), most=most, points=points
+            )
+            arms = list(dict.fromkeys(row["arm"] for row in rows))
+            rounds = [row["round"] for row in rows if row["order"] == 0]
+            shares = [[round(1000 * row["p"]) for row in rows if row["arm"] == arm] for arm in arms]
+            found[f"{panel.number}-{names[policy]}"] = {
+                "rounds": rounds,
+                "arms": arms,
+                "colors": charts.arm_colors(arms),
+                "p": shares,
+            }
+    return found
+
+
+def _sweep(sweep: Sweep) -> dict[str, Any]:
+    """The rows of a sweep by view, with the style of each series."""
+    series = sweep.series()
+    index = {name: i for i, name in enumerate(series)}
+    views = [
+        {
+            "title": view,
+            "rows": {
+                key: [
+                    index[row[key]] if key == "series" else four_digits(row[key])
+                    for row in sweep.rows
+                    if row["view"] == view
+                ]
+                for key in ("series", "value", "mean", "low", "high")
+            },
+        }
+        for view in sweep.views()
+    ]
+    return {
+        "setting": sweep.setting,
+        "symbol": symbol(sweep.setting),
+        "scale": sweep.scale(),
+        "series": series,
+        "views": views,
+    }

@@ -1,7 +1,7 @@
 """Draw rows of :mod:`bothworlds.report.numbers.rows` as Altair charts.
 
-Each function takes rows, or the name of a data set that the page fills in, and a :class:`Theme`: the page's
-theme refers to CSS variables, so that its charts follow dark mode and print without being drawn again.
+Each function takes rows, or the name of a data set that the page fills in. Colors are CSS variables, so that
+charts follow dark mode and print without being drawn again; each is as wide as its place on the page.
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ import altair as alt
 
 from bothworlds.report.numbers.rows import AxisScale, ChartRow, short_labels
 from bothworlds.report.numbers.scores import RATIO_STEPS
-from bothworlds.report.palette import (
-    ARM_COLORS,
-    OTHER_ARMS_COLOR,
-    PAPER_THEME,
-    Theme,
-    dash,
-    marker,
-)
+from bothworlds.report.styles import ARM_COLORS, OTHER_ARMS_COLOR, PAGE_THEME, dash, marker
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
 RowsOrName = list[ChartRow] | str
@@ -41,17 +34,17 @@ def chart_data(rows: RowsOrName) -> Any:
     return alt.NamedData(name=rows) if isinstance(rows, str) else alt.InlineData(values=rows)
 
 
-def sized(chart: Any, width: int | None, height: int, title: str | None) -> Any:
-    """The chart with its size and title; as wide as its place on the page if ``width`` is None."""
-    chart = chart.properties(width="container" if width is None else width, height=height)
-    return chart if title is None else chart.properties(title=title)
+def sized(chart: Any, height: int) -> Any:
+    """The chart so high, and as wide as its place on the page."""
+    return chart.properties(width="container", height=height)
 
 
-def vega_config(theme: Theme, *, size: int = 12) -> dict[str, Any]:
-    """The Vega-Lite config that goes with a theme."""
-    text = {"labelColor": theme.ink, "titleColor": theme.ink, "labelFontSize": size, "titleFontSize": size}
+def vega_config() -> dict[str, Any]:
+    """The Vega-Lite config that goes with the page."""
+    theme = PAGE_THEME
+    text = {"labelColor": theme.ink, "titleColor": theme.ink, "labelFontSize": 12, "titleFontSize": 12}
     return {
-        "background": None if theme is not PAPER_THEME else theme.paper,
+        "background": None,
         "font": theme.font,
         "view": {"stroke": None},
         "axis": {
@@ -65,26 +58,22 @@ def vega_config(theme: Theme, *, size: int = 12) -> dict[str, Any]:
             "tickSize": 4,
         },
         "legend": {**text, "labelLimit": 360, "symbolStrokeWidth": 2, "rowPadding": 4},
-        "title": {"color": theme.ink, "fontSize": size + 1, "fontWeight": "bold", "anchor": "start"},
+        "title": {"color": theme.ink, "fontSize": 13, "fontWeight": "bold", "anchor": "start"},
         "header": {**text, "labelFontWeight": "bold"},
     }
 
 
-def policy_scales(policies: Sequence[str], theme: Theme, legend: bool) -> dict[str, Any]:
-    """One legend for color and shape; none on the page, which has its own."""
+def policy_scales(policies: Sequence[str]) -> dict[str, Any]:
+    """Color, dash and shape of each policy; the page has a legend of its own."""
     names, indices = list(policies), range(len(policies))
-    columns = 2 if max(map(len, names), default=0) < 28 else 1
-    show = alt.Legend(title=None, orient="bottom", columns=columns, symbolOpacity=1) if legend else None
+
+    def scale(looks: list[Any]) -> alt.Scale:
+        return alt.Scale(domain=names, range=looks)
+
     return {
-        "color": alt.Color(
-            "policy:N", scale=alt.Scale(domain=names, range=[theme.color(i) for i in indices]), legend=show
-        ),
-        "strokeDash": alt.StrokeDash(
-            "policy:N", scale=alt.Scale(domain=names, range=[dash(i) for i in indices]), legend=None
-        ),
-        "shape": alt.Shape(
-            "policy:N", scale=alt.Scale(domain=names, range=[marker(i) for i in indices]), legend=show
-        ),
+        "color": alt.Color("policy:N", scale=scale([PAGE_THEME.color(i) for i in indices]), legend=None),
+        "strokeDash": alt.StrokeDash("policy:N", scale=scale([dash(i) for i in indices]), legend=None),
+        "shape": alt.Shape("policy:N", scale=scale([marker(i) for i in indices]), legend=None),
     }
 
 
@@ -165,11 +154,7 @@ def curves_chart(
     x: AxisScale = "log",
     y: AxisScale = "linear",
     band: Band = "mean",
-    theme: Theme = PAPER_THEME,
-    width: int | None = 300,
     height: int = 220,
-    title: str | None = None,
-    legend: bool = True,
 ) -> Any:
     """Regret over time: a line, sparse markers and a band per policy; bounds dotted.
 
@@ -184,7 +169,7 @@ def curves_chart(
             from_="band === 'mean' ? datum.low : datum.q05", to="band === 'mean' ? datum.high : datum.q95"
         )
     )
-    scales = policy_scales(policies, theme, legend)
+    scales = policy_scales(policies)
     horizontal = rounds_axis(rows, x)
     wide = ("low", "high") if band == "mean" else ("q05", "q95")
     reach = rows
@@ -201,10 +186,8 @@ def curves_chart(
         layers.append(_bounds_layer(bounds, horizontal, scales))
     if isinstance(rows, str):
         layers.append(_names_layer(horizontal, scales))
-    if theme is not PAPER_THEME:
-        layers.append(_hover_layer(base, horizontal, vertical, scales))
-    chart = alt.layer(*layers).add_params(*params)
-    return sized(chart, width, height, title)
+    layers.append(_hover_layer(base, horizontal, vertical, scales))
+    return sized(alt.layer(*layers).add_params(*params), height)
 
 
 def _line(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> Any:
@@ -294,19 +277,10 @@ def _hover_layer(base: Any, horizontal: Any, vertical: Any, scales: dict[str, An
     )
 
 
-def finals_chart(
-    rows: RowsOrName,
-    policies: Sequence[str],
-    *,
-    x: AxisScale = "linear",
-    theme: Theme = PAPER_THEME,
-    width: int | None = 300,
-    height: int | None = None,
-    title: str | None = None,
-) -> Any:
+def finals_chart(rows: RowsOrName, policies: Sequence[str], *, x: AxisScale = "linear") -> Any:
     """Final regret: a dot per replication, a box from quartile to quartile, whiskers to 5% and 95%."""
     base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
-    scales = policy_scales(policies, theme, False)
+    scales = policy_scales(policies)
     row = alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies))
     across = axis("regret", "final regret", x, rows, zero=False)
     across["scale"].padding = 6  # no dot is cut at the edge
@@ -323,20 +297,12 @@ def finals_chart(
     middle = along("median").mark_tick(thickness=3, height=16, aria=False).encode(tooltip=tooltip)
     dots = along("regret").mark_circle(size=14, opacity=0.55, yOffset=11, aria=False)
     chart = alt.layer(whisker, box, middle, dots).add_params(alt.param(name="shown", value=list(policies)))
-    return sized(chart, width, height or FINALS_STEP * len(policies), title)
+    return sized(chart, FINALS_STEP * len(policies))
 
 
-def tails_chart(
-    rows: RowsOrName,
-    policies: Sequence[str],
-    *,
-    theme: Theme = PAPER_THEME,
-    width: int | None = 300,
-    height: int = 220,
-    title: str | None = None,
-) -> Any:
+def tails_chart(rows: RowsOrName, policies: Sequence[str], *, height: int = 220) -> Any:
     """The share of replications with more final regret than x, on a log scale: a step per replication."""
-    scales = policy_scales(policies, theme, False)
+    scales = policy_scales(policies)
     base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
     share = alt.Y(
         "share:Q",
@@ -352,12 +318,10 @@ def tails_chart(
         tooltip=[alt.Tooltip("policy:N")],
     )
     chart = alt.layer(line).add_params(alt.param(name="shown", value=list(policies)))
-    return sized(chart, width, height, title)
+    return sized(chart, height)
 
 
-def heat_chart(
-    rows: RowsOrName, *, theme: Theme = PAPER_THEME, width: int | None = 300, height: int = 220
-) -> Any:
+def heat_chart(rows: RowsOrName, *, height: int = 220) -> Any:
     """Final regret by two swept settings: a place per pair, colored in the steps of the ratio."""
     base = alt.Chart(chart_data(rows)).encode(x=alt.X("x:O", axis=alt.Axis(labelAngle=0)), y=alt.Y("y:O"))
     steps = list(range(len(RATIO_STEPS)))
@@ -368,37 +332,21 @@ def heat_chart(
         "step:O", scale=alt.Scale(domain=steps, range=[f"var(--i{i})" for i in steps]), legend=None
     )
     tooltip = [alt.Tooltip("x:O"), alt.Tooltip("y:O"), number_tooltip("mean", "mean regret")]
-    places = base.mark_rect(stroke=theme.paper, strokeWidth=2, aria=False).encode(color=fill, tooltip=tooltip)
+    places = base.mark_rect(stroke=PAGE_THEME.paper, strokeWidth=2, aria=False)
+    places = places.encode(color=fill, tooltip=tooltip)
     texts = base.mark_text(aria=False).encode(text=alt.Text("mean:Q", format=",.3~r"), color=ink)
-    return sized((places + texts).resolve_scale(color="independent"), width, height, None)
+    return sized((places + texts).resolve_scale(color="independent"), height)
 
 
-def probabilities_chart(
-    rows: RowsOrName,
-    *,
-    x: AxisScale = "log",
-    theme: Theme = PAPER_THEME,
-    width: int | None = 300,
-    height: int = 220,
-    title: str | None = None,
-    arms: Sequence[str] | None = None,
-) -> Any:
+def probabilities_chart(rows: RowsOrName, *, x: AxisScale = "log", height: int = 220) -> Any:
     """Arm probabilities over time, stacked: the optimal arms below, darkest first.
 
-    The color follows ``order``, so the page can fill in any run; the legend names places, not arms, unless
-    ``arms`` names them.
+    The color follows ``order``, so the page can fill in any run.
     """
-    seams = theme.paper
-    colors = [*ARM_COLORS]
-    legend = None
-    if arms is not None:
-        legend = alt.Legend(
-            title=None, labelExpr=f"{json.dumps(list(arms))}[datum.value]", symbolType="square"
-        )
-        colors = arm_colors(arms)
+    colors = list(ARM_COLORS)
     area = (
         alt.Chart(chart_data(rows))
-        .mark_area(stroke=seams, strokeWidth=0.8, aria=False)
+        .mark_area(stroke=PAGE_THEME.paper, strokeWidth=0.8, aria=False)
         .encode(
             x=rounds_axis(rows, x),
             y=alt.Y(
@@ -409,7 +357,7 @@ def probabilities_chart(
                 axis=alt.Axis(format=".0%", tickCount=5),
             ),
             color=alt.Color(
-                "order:O", scale=alt.Scale(domain=list(range(len(colors))), range=colors), legend=legend
+                "order:O", scale=alt.Scale(domain=list(range(len(colors))), range=colors), legend=None
             ),
             order="order:Q",
             tooltip=[
@@ -419,7 +367,7 @@ def probabilities_chart(
             ],
         )
     )
-    return sized(area, width, height, title)
+    return sized(area, height)
 
 
 def arm_colors(arms: Sequence[str]) -> list[str]:
@@ -430,16 +378,9 @@ def arm_colors(arms: Sequence[str]) -> list[str]:
     return spread + [OTHER_ARMS_COLOR] * (len(arms) - len(single))
 
 
-def pairs_chart(
-    rows: RowsOrName,
-    policies: Sequence[str],
-    *,
-    theme: Theme = PAPER_THEME,
-    width: int | None = 300,
-    title: str | None = None,
-) -> Any:
+def pairs_chart(rows: RowsOrName, policies: Sequence[str]) -> Any:
     """Differences of regret to a reference policy with their 95% intervals; left of zero is better."""
-    scales = policy_scales(policies, theme, False)
+    scales = policy_scales(policies)
     base = alt.Chart(chart_data(rows)).encode(
         y=alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies)),
         color=scales["color"],
@@ -458,9 +399,10 @@ def pairs_chart(
     dot = base.mark_point(filled=True, size=70, opacity=1, aria=False).encode(
         x=alt.X(**across), shape=scales["shape"], tooltip=tooltip
     )
-    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color=theme.muted, strokeDash=[4, 3])
-    chart = alt.layer(zero.encode(x="zero:Q"), *_if_any(rule, rows, "low"), dot)
-    return sized(chart, width, PAIRS_STEP * max(1, len(policies) - 1), title)
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).encode(x="zero:Q")
+    zero = zero.mark_rule(color=PAGE_THEME.muted, strokeDash=[4, 3])
+    chart = alt.layer(zero, *_if_any(rule, rows, "low"), dot)
+    return sized(chart, PAIRS_STEP * max(1, len(policies) - 1))
 
 
 def sweep_chart(
@@ -470,14 +412,10 @@ def sweep_chart(
     setting: str,
     x: AxisScale = "linear",
     y: AxisScale = "log",
-    theme: Theme = PAPER_THEME,
-    width: int | None = 300,
     height: int = 220,
-    title: str | None = None,
-    legend: bool = True,
 ) -> Any:
     """Final regret against a swept setting, a line per series."""
-    scales = policy_scales(series, theme, legend)
+    scales = policy_scales(series)
     base = alt.Chart(chart_data(rows)).transform_calculate(policy="datum.series")
     horizontal = alt.X(**axis("value", setting, x, rows, signed=False))
     vertical = alt.Y(**axis("mean", "final regret", y, rows, "low", "high", zero=y == "linear"))
@@ -492,4 +430,4 @@ def sweep_chart(
         x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"], tooltip=tooltip
     )
     layers = [_line(base, horizontal, vertical, scales), *_if_any(band, rows, "low"), point]
-    return sized(alt.layer(*layers), width, height, title)
+    return sized(alt.layer(*layers), height)

@@ -12,10 +12,10 @@ import pandas as pd
 
 from bothworlds._words import counted
 from bothworlds.report.decomposition import parts_of_runs
-from bothworlds.report.numbers.frames import at_largest_horizon
+from bothworlds.report.numbers import at_largest_horizon
 from bothworlds.report.page.charts import AXIS_LABEL
-from bothworlds.report.palette import PAGE_THEME
-from bothworlds.report.tables import format_number
+from bothworlds.report.styles import PAGE_THEME
+from bothworlds.report.text import format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study

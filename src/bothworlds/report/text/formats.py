@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bothworlds._words import counted
-from bothworlds.report.tables import ROBUST_NOTE, TextTable
+from bothworlds.report.text import ROBUST_NOTE, TextTable
 
 FEWEST_TOTALS = 2  # of a scorecard: the geometric mean and the worst
 TABLE_FORMATS = ("text", "csv", "latex", "markdown")

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bothworlds.report import palette
+from bothworlds.report import styles
 
 # Viénot, Brettel and Mollon (1999): what is seen without one kind of cones, in linear RGB
 BLIND = {
@@ -30,28 +30,28 @@ def lab(rgb: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_numbers_on_the_ratio_scale_can_be_read(dark):
-    for color in palette.ratio_colors(dark=dark):
-        assert palette.contrast(color, palette.ink_on(color)) >= 4.5
+    for color in styles.ratio_colors(dark=dark):
+        assert styles.contrast(color, styles.ink_on(color)) >= 4.5
 
 
 def test_the_ink_of_the_scorecard_figure_can_be_read():
-    assert min(palette.contrast(color, "#111111") for color in palette.ratio_colors()) >= 4.5
+    assert min(styles.contrast(color, "#111111") for color in styles.ratio_colors()) >= 4.5
 
 
-@pytest.mark.parametrize(("colors", "paper"), [(palette.COLORS, "#FFFFFF"), (palette.DARK_COLORS, "#15181C")])
+@pytest.mark.parametrize(("colors", "paper"), [(styles.COLORS, "#FFFFFF"), (styles.DARK_COLORS, "#15181C")])
 def test_lines_stand_out_from_the_paper(colors, paper):
-    assert min(palette.contrast(color, paper) for color in colors) >= 3.0
+    assert min(styles.contrast(color, paper) for color in colors) >= 3.0
 
 
 @pytest.mark.parametrize("kind", BLIND)
-@pytest.mark.parametrize("colors", [palette.COLORS, palette.DARK_COLORS])
+@pytest.mark.parametrize("colors", [styles.COLORS, styles.DARK_COLORS])
 def test_colors_differ_for_the_color_blind_and_shapes_do_too(kind, colors):
     seen = [lab(BLIND[kind] @ linear(color)) for color in colors]
     for (i, a), (j, b) in combinations(enumerate(seen), 2):
         assert np.linalg.norm(a - b) > 20.0, (kind, i, j)
-        assert palette.marker(i) != palette.marker(j)
+        assert styles.marker(i) != styles.marker(j)
 
 
 def test_the_first_56_policies_all_look_different():
-    looks = {(palette.PAPER_THEME.color(i), palette.marker(i)) for i in range(palette.N_STYLES)}
-    assert len(looks) == palette.N_STYLES == 56
+    looks = {(styles.PAGE_THEME.color(i), styles.marker(i)) for i in range(styles.N_STYLES)}
+    assert len(looks) == styles.N_STYLES == 56

@@ -11,8 +11,8 @@ import pytest
 from numba import config
 
 from bothworlds.experiments.experiment import Cell
-from bothworlds.experiments.run import precompile as module
-from bothworlds.experiments.run.precompile import compile_from_stdin, missing_kernels, precompile
+from bothworlds.experiments.run import kernels as module
+from bothworlds.experiments.run.kernels import compile_from_stdin, missing_kernels, precompile
 from studies import driver, environment, parse, study
 
 FOUR = """

@@ -1,4 +1,4 @@
-"""The tables of a study as a reader sees them: which columns, how many digits. Rendering is in formats."""
+"""The tables of a study as a reader sees them: which columns, how many digits. ``formats`` renders them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bothworlds.report.numbers.frames import LAW_WEIGHTS, compare
+from bothworlds.report.numbers import LAW_WEIGHTS, compare
 from bothworlds.report.numbers.scores import MINIMAX_SCORE, RATIO_STEPS, Scorecard, ratio_step, scorecard
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import pytest
 from rich.console import Console
 
 from bothworlds.errors import StoreError
-from bothworlds.report import formats, tables
+from bothworlds.report import text as tables
 from bothworlds.report.numbers.scores import RATIO_STEPS
 from bothworlds.report.study import TEXT_TABLES, Study
+from bothworlds.report.text import formats
 from lab_store import many, write_store
 
 

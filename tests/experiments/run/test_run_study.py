@@ -14,8 +14,8 @@ import pytest
 from bothworlds import _progress as progress
 from bothworlds._progress import Progress
 from bothworlds._words import some_are
+from bothworlds.experiments import run as module
 from bothworlds.experiments.experiment import Cell
-from bothworlds.experiments.run import driver as module
 from bothworlds.experiments.run import run_study
 from bothworlds.experiments.store import Store
 from studies import chunk_names, driver, environment, manifest, rows, small_chunks, study, text, wait_for
