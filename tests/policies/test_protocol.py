@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import bothworlds as bw
+from bothworlds.errors import KernelError
 from bothworlds.policies.base import (
     act_among,
+    after_draw,
     before_draw,
     draws_from_its_p,
     init,
@@ -21,6 +23,7 @@ from bothworlds.policies.base import (
     update_once,
     weight_of,
 )
+from bothworlds.problem import GRAPHS
 from cases import CASES
 
 
@@ -167,3 +170,67 @@ def test_parameters_are_a_named_tuple(kind, got):
     said = rf"parameters of Bare must be a NamedTuple .*, got {got}; does Bare\.parameters return one\?"
     with pytest.raises(bw.errors.InvalidArgumentError, match=said):
         bw.Bandit(3, Bare(kind))
+
+
+class WeighingParameters(NamedTuple):
+    n_arms: int
+
+
+class WeighingState(NamedTuple):
+    p: np.ndarray
+    sums: np.ndarray
+
+
+@dataclass(frozen=True, repr=False)
+class Weighing(bw.Policy):
+    """Says that it does not weigh losses, and does."""
+
+    fits = frozenset({GRAPHS})
+
+    def parameters(self, n_arms, horizon):
+        return WeighingParameters(n_arms)
+
+    def parameters_for(self, problem, n_arms, horizon):
+        return WeighingParameters(n_arms)
+
+
+draws_from_its_p(WeighingParameters, weighs_losses=False)
+
+
+@init.register(WeighingParameters)
+def _(params):
+    return WeighingState(np.full(params.n_arms, 1.0 / params.n_arms), np.zeros(params.n_arms))
+
+
+@learn.register(WeighingParameters)
+def _(params, state, arm, loss, weight, memo):
+    state.sums[arm] += loss / weight
+
+
+@step.register(WeighingParameters)
+def _(params, state):
+    state.p[:] = 1.0 / (1.0 + state.sums)
+    state.p[:] /= state.p.sum()
+    return 0
+
+
+@after_draw.register(WeighingParameters)
+def _(params, state, arm):
+    pass
+
+
+def test_replay_has_the_weights_of_live_play_whatever_a_policy_says_of_itself(monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "never")
+    bandit, arms, losses = bw.Bandit(3, Weighing(), seed=2), [], []
+    for t in range(60):
+        pull = bandit.pull()
+        arms.append(pull.arm)
+        losses.append((t % 7) / 7.0)
+        bandit.update(pull, loss=losses[-1])
+    trace = bw.replay(Weighing(), n_arms=3, arms=arms, losses=losses)
+    assert trace.p[-1].tolist() == list(bandit.probabilities.values())
+
+
+def test_a_policy_that_takes_note_of_its_draws_is_refused_where_rounds_have_several_arms():
+    with pytest.raises(KernelError, match="after_draw of WeighingParameters is for one arm: rounds"):
+        bw.Bandit(3, Weighing(), shows="all")

@@ -51,7 +51,7 @@ from bothworlds._jit import FloatArray, IntArray, copy_state, entry, generic, re
 from bothworlds._jit import kernel as kernel  # noqa: PLC0414 - for what kernels of others call
 from bothworlds._simd import LANES, add_up, fill, load, whole
 from bothworlds._value import Value
-from bothworlds.errors import InvalidArgumentError
+from bothworlds.errors import InvalidArgumentError, KernelError
 from bothworlds.problem import PLAIN, Problem
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 
@@ -128,7 +128,14 @@ class Policy(Value, ABC):
         problem.check(n_arms)
         if not problem.asks <= self.fits:
             raise does_not_fit(self, problem)
-        return self.parameters_for(problem, n_arms, horizon)
+        params = self.parameters_for(problem, n_arms, horizon)
+        if problem.several and type(params) in after_draw.implementations:
+            fix = "take note of what is observed, in learn or step"
+            kernel_name = f"after_draw of {type(params).__name__}"
+            raise KernelError(
+                kernel_name, "rounds of several arms do not call it", fix, fault="is for one arm"
+            )
+        return params
 
 
 def require_sleeping(policy: Policy) -> None:

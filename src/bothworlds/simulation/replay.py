@@ -56,8 +56,8 @@ def _replay(
         before_draw(params, state, 0, uniforms[t, :0])  # all arms are awake
         distribution(params, state, out_p[t])
         inspect(params, state, out_rates[t], out_estimates[t])
-        weight = weight_of(params, state, arms[t]) if weighs(params) else 1.0
-        if not weight >= 1e-300:  # 1/weight must stay finite
+        weight = weight_of(params, state, arms[t])
+        if weighs(params) and not weight >= 1e-300:  # 1/weight must stay finite
             return _IMPOSSIBLE, t
         memo = memo_of(params, state, arms[t], uniforms[t])
         after_draw(params, state, arms[t])
@@ -90,8 +90,8 @@ def _replay_rounds(
         distribution(params, state, out_p[t])
         inspect(params, state, out_rates[t], out_estimates[t])
         for k in range(ends[t], ends[t + 1]):
-            weights[k] = weight_of(params, state, shown[k]) if weighs(params) else 1.0
-            if not weights[k] >= 1e-300:  # 1/weight must stay finite
+            weights[k] = weight_of(params, state, shown[k])
+            if weighs(params) and not weights[k] >= 1e-300:  # 1/weight must stay finite
                 return _IMPOSSIBLE, t
         for k in range(ends[t], ends[t + 1]):
             memo = memo_of(params, state, shown[k], uniforms[t])
@@ -120,7 +120,8 @@ def replay(
     """Run a policy along a forced history and record what it would have done.
 
     The policy learns each (arm, loss) as if it had drawn that arm, with the weight it would have had. The
-    kernels are those of :class:`Bandit`: replaying a bandit's own history gives its probabilities bit by bit.
+    kernels are those of :class:`Bandit`: replaying a bandit's own history gives its probabilities bit by bit,
+    with its ``seed`` if its learning is random.
 
     Parameters
     ----------
@@ -135,8 +136,8 @@ def replay(
     horizon:
         The horizon the policy was told; None if unknown.
     seed:
-        For policies whose learning is random (:class:`Thompson` rounds fractional losses,
-        :class:`EliminationRace` has layers): that of the bandit whose history it is.
+        For policies whose learning is random: that of the bandit whose history it is. :class:`Thompson` and
+        its kin round fractional losses (those of 0 and 1 need no seed), :class:`EliminationRace` has layers.
     choose:
         m, where sets of m arms were chosen: then ``arms`` and ``losses`` have a row of m for each round. A
         pair or ``"any"``, where sets had different sizes: then rows have as many as were chosen, or none.

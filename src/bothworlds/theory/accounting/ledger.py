@@ -215,13 +215,14 @@ def keep_ledger(
         factor = rate_increments(ftrl.rate, inner, increments)
         fill_heights(phi, rows, now.p, now.every)
         fill_heights(phi, rows, now.q, now.optimal)
-        arm = choose_arm(params, state, inner.p, arms[t], uniforms[min(t, uniforms.shape[0] - 1)])
+        draws = uniforms[min(t, uniforms.shape[0] - 1)]
+        arm = choose_arm(params, state, inner.p, arms[t], draws)
         arms[t] = arm
         loss = losses[t, min(arm, losses.shape[1] - 1)]
         weight, restarts = weight_of(params, state, arm), scalars[RESTARTS]
         if not weight >= NEGLIGIBLE:
             return IMPOSSIBLE, t
-        learn(params, state, arm, loss, weight, memo_of(params, state, arm, uniforms[0]))
+        learn(params, state, arm, loss, weight, memo_of(params, state, arm, draws))
         if step(params, state) == FAILED:
             return UNSOLVED, t
         if restarts != scalars[RESTARTS]:
