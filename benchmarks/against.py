@@ -1,9 +1,9 @@
 """`python benchmarks/against.py COMMIT`: is any policy slower than at an earlier commit?
 
 The commit is checked out in a folder of its own, and both play the policies of tests/cases.py in turns, a
-short run each. The ratio is the median over pairs of runs, one right after the other, which a machine whose
-speed comes and goes disturbs alike; the times are the smallest ones of the processor. What the commit does
-not know is left out. Both compile first, which takes minutes.
+short run each; and bandits, one call at a time. The ratio is the median over pairs of runs, one right after
+the other, which a machine whose speed comes and goes disturbs alike; the times are the smallest ones of the
+processor. What the commit does not know is left out. Both compile first, which takes minutes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import bothworlds as bw
 ROOT = Path(__file__).parent.parent
 SLICE = 0.1  # seconds that one run takes, about
 ALLOWED = 1.05
+BANDITS = ("TsallisINF()", "LightBarrier()")  # played by pull and update, a call each
 
 
 class Player:
@@ -53,12 +54,24 @@ def play() -> None:
     for line in sys.stdin:
         text, n_arms, rounds = line.split("\t")
         try:
-            policy, world = eval(text, names), bw.environments.Bernoulli(n_arms=int(n_arms), gap=0.2)
+            what = eval(text, names)
+            play = simulate if isinstance(what, bw.Policy) else pull_and_update
             start = time.process_time()
-            bw.simulate(policy, world, horizon=int(rounds), seed=1, jobs=1, checkpoints=[int(rounds)])
+            play(what, int(n_arms), int(rounds))
             print(time.process_time() - start, flush=True)
         except (NameError, TypeError, ValueError):
             print("nan", flush=True)
+
+
+def simulate(policy: bw.Policy, n_arms: int, rounds: int) -> None:
+    world = bw.environments.Bernoulli(n_arms=n_arms, gap=0.2)
+    bw.simulate(policy, world, horizon=rounds, seed=1, jobs=1, checkpoints=[rounds])
+
+
+def pull_and_update(bandit: bw.Bandit, n_arms: int, rounds: int) -> None:
+    for _ in range(rounds):
+        pull = bandit.pull()
+        bandit.update(pull, loss=0.5)
 
 
 @contextmanager
@@ -96,7 +109,7 @@ def main() -> None:
     )
     parser.add_argument("commit", nargs="?", default="HEAD", help="what to compare with; HEAD unless given")
     parser.add_argument("--arms", type=int, default=10)
-    parser.add_argument("--only", default="", help="policies whose text has this in it")
+    parser.add_argument("--only", default="", help="policies (Bandit: bandits) whose text has this in it")
     parser.add_argument("--repeats", type=int, default=20, help="runs of each policy on both sides")
     parser.add_argument("--play", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -109,8 +122,8 @@ def main() -> None:
     with checked_out(options.commit) as earlier:
         players = Player(ROOT), Player(earlier)
         print(f"| ns per round, K = {options.arms} | now | {options.commit} | ratio |\n|---|---|---|---|")
-        for case in CASES:
-            policy, n_arms = repr(case.policy), case.arms or options.arms
+        bandits = [(f"Bandit({options.arms}, {policy}, seed=1)", options.arms) for policy in BANDITS]
+        for policy, n_arms in bandits + [(repr(case.policy), case.arms or options.arms) for case in CASES]:
             if options.only in policy:
                 now, then, ratio = compare(players, policy, n_arms, options.repeats)
                 if not math.isnan(ratio):

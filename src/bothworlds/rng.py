@@ -87,12 +87,12 @@ class Rows:
 
     def take(self) -> FloatArray:
         """The next row."""
-        if self._taken == len(self._rows):
+        taken = self._taken
+        if taken == len(self._rows):
             self._begin = self._generator.bit_generator.state
-            self._rows, self._taken = self._generator.random((AHEAD, self.width)), 0
-        row: FloatArray = self._rows[self._taken]
-        self._taken += 1
-        return row
+            self._rows, taken = self._generator.random((AHEAD, self.width)), 0
+        self._taken = taken + 1
+        return self._rows[taken]  # type: ignore[no-any-return]
 
     @property
     def generator(self) -> np.random.Generator:

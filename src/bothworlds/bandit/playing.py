@@ -241,9 +241,10 @@ class Playing:
         if n is not None or self._workspace is not None:
             return self._pull_several(n, key, among)
         with self._lock:
-            opened = self._open
+            opened, arms, made = self._open, self._arms, 0.0
             if self._wait is not None:
                 self._close_overdue()
+                made = self._wait.now()
             awake = self._roster.awake if among is None else self._awake_among(among)
             uniforms = self._random.take() if key is None else self._uniforms_of(key)
             number = self._rounds + 1
@@ -265,7 +266,7 @@ class Playing:
                 arm, probability, memo = self._draw_with(self._shares, uniforms)
                 shown, weight = arm, probability
             self._rounds = number
-            made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
+            instance = len(self._instances) - 1
             row = probability, weight, memo, NOT_YET, made, arm, shown, self._restarts, instance
             opened.recent[number] = row
             if awake is not None:
@@ -273,8 +274,7 @@ class Playing:
             if len(opened.recent) > RECENT:
                 opened.pack()
             self._pulls[arm] += 1
-            labels = self._arms[arm], self._arms[shown]
-            made_pull = new_pull(Pull, (number, *labels, probability, self._instance))
+            made_pull = new_pull(Pull, (number, arms[arm], arms[shown], probability, self._instance))
             if self._log is not None:
                 self._log_decision(self._log, made_pull, weight, awake)
             return made_pull
