@@ -53,9 +53,9 @@ class LightBarrier(Alias, name="light-barrier"):
 
     With an unknown horizon, log(t + K) stands for log T and 1/t for the clip; it never restarts.
 
-    What is proved: the estimator is unbiased, because b is fixed before the draw (with late feedback b is that
-    of its arrival). What is only measured: its regret. No theorem covers this policy; for one that has a theorem, take
-    ``FTRL(LogBarrier(), constants="paper")`` and expect to pay for it.
+    What is proved: the estimator is unbiased, because b is fixed before the draw (with late feedback b is
+    that of its arrival). What is only measured: its regret. No theorem covers this policy; for one that has
+    a theorem, take ``FTRL(LogBarrier(), constants="paper")`` and expect to pay for it.
 
     Examples
     --------
