@@ -64,7 +64,7 @@ from bothworlds.report.styles import (
     shade_colors,
     telling_setting,
 )
-from bothworlds.report.text import LOG_ENDED, MISSING, format_fixed, format_number
+from bothworlds.report.text import LOG_ENDED, MISSING, NEGATIVE_NOTE, format_fixed, format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -255,6 +255,7 @@ def score_grid(card: Scorecard) -> Grid:
         f"marks the best of a world. The score {meanings}. Colors show the ratio to the best of the same "
         "world; “mean” is the geometric mean of these ratios, “worst” the largest, “by median” and “by "
         "trimmed” the geometric mean where medians and trimmed means stand in for means."
+        f"{f' {NEGATIVE_NOTE}' if card.negative else ''}"
     )
     notes = {name: kind for name, kind in card.kinds.items() if len(kinds) > 1 and kind != GAPS_SCORE}
     worlds = [Heading(name, notes.get(name, "")) for name in card.environments]
