@@ -129,10 +129,15 @@ def _source(module: str) -> bytes:
         return b""
 
 
+def families() -> tuple[type[Value], ...]:
+    """The base classes of all families: policies, environments, and each kind of part."""
+    return tuple(_families)
+
+
 def names_in(namespace: str) -> dict[str, type]:
     """All classes of a namespace by name."""
-    families = [family for family in _families if family.namespace == namespace]
-    return {name: cls for family in families for name, cls in family.registry.items()}
+    found = [family for family in _families if family.namespace == namespace]
+    return {name: cls for family in found for name, cls in family.registry.items()}
 
 
 def settings(part: Any) -> list[Field[Any]]:

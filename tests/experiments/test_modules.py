@@ -117,6 +117,71 @@ def test_an_edited_file_replaces_its_earlier_self(folder):
     assert again.import_name not in sys.modules
 
 
+PARTS = """
+from dataclasses import dataclass
+
+import bothworlds as bw
+
+POWER = 0.5
+
+
+@dataclass(frozen=True)
+class Powered(bw.Regularizer, name="powered"):
+    def parameters(self):
+        return bw.Tsallis(POWER).parameters()
+
+
+@dataclass(frozen=True)
+class Steep(bw.rates.Rates, name="steep"):
+    def parameters(self, n_arms, horizon):
+        return bw.rates.RootRate(POWER).parameters(n_arms, horizon)
+
+
+@dataclass(frozen=True)
+class Plain(bw.estimators.Estimator):
+    def parameters(self):
+        return bw.estimators.ImplicitExploration(POWER).parameters()
+
+
+@dataclass(frozen=True)
+class Guess(bw.predictions.Predictions):
+    def parameters(self):
+        return bw.predictions.SteadyPredictions(POWER / 2).parameters()
+"""
+PARTS_TEXT = study(
+    modules=["parts.py"],
+    policy=[
+        {
+            "kind": "ftrl",
+            "regularizer": "powered",
+            "rates": "steep",
+            "estimator": "plain",
+            "log_barrier": 1.0,
+        },
+        {"kind": "ftrl", "regularizer": "log-barrier", "rates": "deviation-rates", "predictions": "guess"},
+    ],
+)
+
+
+def test_an_edited_file_of_parts_replaces_its_earlier_self(folder):
+    def powers(experiment):
+        first, second = (entry.build() for entry in experiment.policies)
+        parts = [first.regularizer, first.estimator, second.predictions]
+        return [*first.rates.parameters(4, None)[:1], *(part.parameters()[0] for part in parts)]
+
+    (folder / "parts.py").write_text(PARTS)
+    first = parse(PARTS_TEXT, folder=folder)
+    assert powers(first) == [0.5, 0.5, 0.5, 0.25]
+    (folder / "parts.py").write_text(PARTS.replace("POWER = 0.5", "POWER = 0.25"))
+    second = parse(PARTS_TEXT, folder=folder)
+    assert powers(second) == [0.25, 0.25, 0.25, 0.125]
+    first.load_modules()  # and back
+    assert powers(first) == [0.5, 0.5, 0.5, 0.25]
+    with pytest.raises(ZeroDivisionError):
+        modules.load_module(Module("parts", PARTS.replace("POWER = 0.5", "POWER = 0.75") + "1 / 0\n"))
+    assert powers(first) == [0.5, 0.5, 0.5, 0.25]  # what fails leaves everything as it was
+
+
 def test_a_file_that_a_program_imports_can_be_a_module_of_its_study(folder, monkeypatch):
     source, text = MINE.replace("Lazy(bw.Policy)", "Lazy(bw.Policy, name='idle')"), TEXT
     names = {"mine.py": "twin.py", "Lazy": "Idle", "lazy": "idle", "Waves": "Ripples", "waves": "ripples"}
