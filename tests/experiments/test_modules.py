@@ -16,6 +16,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import environments, policies
+from bothworlds._value import families
 from bothworlds.errors import InvalidArgumentError, KernelError, SpecError
 from bothworlds.experiments import modules
 from bothworlds.experiments.modules import Module, kind_of
@@ -71,7 +72,11 @@ TEXT = study(
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "mine.py").write_text(MINE)
-    return tmp_path
+    before = {family: dict(family.registry) for family in families()}
+    yield tmp_path
+    for family, known in before.items():  # other tests list what is known
+        family.registry.clear()
+        family.registry.update(known)
 
 
 def complaint(text, folder):
@@ -375,7 +380,7 @@ def test_entry_points_of_installed_packages(tmp_path, monkeypatch):
     assert environments.get("beta") is environments.Beta
     (text,) = [complaint(study(policy={"kind": "gone"}), tmp_path)]
     assert text.endswith(
-        "the package bandit-zoo offers it, but fails to load: AttributeError: module 'bandit_zoo' has no attribute 'Gone'"
+        ". The package bandit-zoo offers it, but fails to load: AttributeError: module 'bandit_zoo' has no attribute 'Gone'"
     )
     assert np.shape(found.environments[0].build().losses(None, 0, 5)) == (5, 3)
 

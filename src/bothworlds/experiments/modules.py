@@ -157,6 +157,6 @@ def load_plugins() -> Plugins:
                 found.packages[group, point.name] = origin
             except Exception as error:  # whatever a package raises when it is imported
                 found.failures[group, point.name] = (
-                    f"the package {origin[0]} offers it, but fails to load: {type(error).__name__}: {error}"
+                    f"The package {origin[0]} offers it, but fails to load: {type(error).__name__}: {error}"
                 )
     return found
