@@ -498,17 +498,16 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
         spec.pop("config", None)
         return spec
 
-    theory = "bounds" if bounds else None
     specs = {
-        "curves": charts.curves_chart("rows", policies, bounds=theory, x="linear", height=260),
-        "finals": charts.finals_chart("rows", policies),
-        "tails": charts.tails_chart("rows", policies),
-        "probabilities": charts.probabilities_chart("rows", x="linear", height=280),
-        "pairs": charts.pairs_chart("rows", policies),
+        "curves": charts.curves_chart(policies, bounds=bounds),
+        "finals": charts.finals_chart(policies),
+        "tails": charts.tails_chart(policies),
+        "probabilities": charts.probabilities_chart(),
+        "pairs": charts.pairs_chart(policies),
     }
     if swept:
-        specs["heat"] = charts.heat_chart("rows")
-        specs["sweeps"] = charts.sweep_chart("rows", [], setting="setting", y="linear", height=300)
+        specs["heat"] = charts.heat_chart()
+        specs["sweeps"] = charts.sweep_chart()
     return {name: plain(chart) for name, chart in specs.items()}
 
 
