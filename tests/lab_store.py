@@ -46,7 +46,10 @@ class FakePolicy:
 
 @dataclass(frozen=True)
 class FakeWorld:
-    """A world; ``gaps=None``: adversarial; ``ends``: the log ends after this share of the horizon."""
+    """A world; ``gaps=None``: adversarial; ``ends``: the log ends after this share of the horizon.
+
+    ``beaten``: every policy beats the best fixed arm by so much in a round.
+    """
 
     label: str
     kind: str
@@ -55,6 +58,7 @@ class FakeWorld:
     corruption: float = 0.0
     hardness: float = 1.0
     ends: float | None = None
+    beaten: float = 0.0
     swept: dict[str, Any] = field(default_factory=dict)
 
 
@@ -127,7 +131,7 @@ def draw(study: FakeStudy, cell: dict[str, Any], replication: int, rounds: np.nd
     clean = factor * np.cumsum(own.gamma(increments / 0.5, 0.5))
     regret = clean.copy()
     if world.gaps is None:
-        regret += 0.3 * walk
+        regret += 0.3 * walk - world.beaten * rounds
     if world.corruption:
         regret += np.minimum(0.5 * rounds, world.corruption)
     loss = regret + 0.4 * rounds

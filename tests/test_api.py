@@ -54,7 +54,6 @@ def test_exported_names():
         "simplex",
         "simulation",
         "statefile",
-        "testing",
         "variates",
         "warmup",
     }
@@ -93,7 +92,7 @@ def test_the_client_needs_no_numpy():
     assert rooms == {"_uuid7", "_version", "_words", "client", "errors"}
 
 
-@pytest.mark.parametrize("name", ["solve", "environments", "rng"])
+@pytest.mark.parametrize("name", ["solve", "environments", "rng", "testing"])
 def test_each_name_can_be_the_first(name):
     """Whatever is asked for first is found, without cycles."""
     code = f"import bothworlds as bw; bw.{name}; from bothworlds import {name}; assert bw.{name} is {name}"
@@ -138,7 +137,7 @@ def public_callables():
     values = {name: getattr(bw, name) for name in bw.__all__} | {
         value.__name__: value for family in families for value in family if isinstance(value, type)
     }
-    for room in (bw.inference, bw.theory):
+    for room in (bw.inference, bw.testing, bw.theory):
         values |= {f"{room.__name__}.{name}": getattr(room, name) for name in room.__all__}
     return {
         name: value

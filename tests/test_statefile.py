@@ -238,6 +238,29 @@ def test_registering_a_policy_of_ones_own(monkeypatch):
         policies.register("ucb1", Mine)
 
 
+def test_an_unknown_name_is_answered_with_those_of_its_family():
+    def complaint(data):
+        with pytest.raises(StateError) as caught:
+            policies.from_dict(data)
+        said, _, own = str(caught.value).partition(". One of your own ")
+        assert own == "is known once the file that defines it is imported"
+        return said
+
+    said, known = complaint({"kind": "mine"}).split(" Known: ")
+    assert said == "the policy 'mine' cannot be restored: no policy is called 'mine'."
+    assert known.split(", ") == policies.names()
+    saved = policies.to_dict(bw.FTRL(bw.Shannon(), log_barrier=0.1, rates=bw.rates.RootRate(1.0)))
+    assert policies.from_dict(saved["regularizer"]) == bw.Shannon()  # a part is known, too
+    said = complaint(saved | {"regularizer": {"kind": "shanon"}})
+    assert said == (
+        "the policy 'ftrl' cannot be restored: regularizer: no regularizer is called 'shanon'; did you mean "
+        f"'shannon'? Known: {', '.join(sorted(bw.Regularizer.registry))}"
+    )
+    assert "no rates is called 'ucb1'. Known: " in complaint(saved | {"rates": {"kind": "ucb1"}})
+    wrapped = {"kind": "watched", "base": saved | {"regularizer": {"kind": 7}}}
+    assert "cannot be restored: base.regularizer: no regularizer is called 7" in complaint(wrapped)
+
+
 def test_files_without_the_newer_options_are_read(saved):
     bandit, _ = saved
     data = bandit.to_dict()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 import bothworlds as bw
+from bothworlds import policies
+from bothworlds.errors import StateError
 from bothworlds.inference import comparisons, engine
 from bothworlds.inference import state as evidence_state
 from bothworlds.policies.base import pull_once, update_once
 from bothworlds.policies.ftrl.many.state import MANY_ARMS
 from bothworlds.simulation.engine import play_block
-from bothworlds.warmup import _conclude, _sizes, every_policy, fill_cache
+from bothworlds.warmup import _conclude, _sizes, compile_bandit, every_policy, fill_cache
 
 WORLD = bw.environments.Bernoulli(n_arms=3, gap=0.2)
 
@@ -39,6 +41,26 @@ def test_knows_every_policy_and_the_kernels_for_many_arms():
 
 def test_without_environments_bernoulli_is_prepared():
     assert list(fill_cache([bw.UCB1()])) == ["Bandit with UCB1()", "UCB1() in Bernoulli"]
+
+
+FTRL = policies.to_dict(bw.FTRL(bw.Shannon(), log_barrier=0.1, theta=1.0, alpha=0.5))
+
+
+@pytest.mark.parametrize(
+    ("policy", "family", "file"),
+    [
+        ({"kind": "forgotten"}, "policy", "policies/__init__.py"),
+        (FTRL | {"regularizer": {"kind": "forgotten"}}, "regularizer", "the __init__.py of its folder"),
+    ],
+)
+def test_what_a_process_that_compiles_does_not_know_is_not_imported(policy, family, file):
+    """A warning of the bandit shows this: it has no room for the names of all policies."""
+    with pytest.raises(StateError) as caught:
+        compile_bandit(policy, 3, None, "single", {})
+    assert str(caught.value) == (
+        f"no {family} is called 'forgotten' after import bothworlds: add its import to {file}, "
+        "or, for one outside the package, set BOTHWORLDS_COMPILE=wait"
+    )
 
 
 @pytest.mark.compiled

@@ -8,8 +8,8 @@
 To play: ``Bandit`` and its kin, and ``open`` for one that a database keeps. What to play: the policies, all
 of them in ``policies``; the parts of FTRL are in ``regularizers``, ``rates``, ``estimators`` and
 ``predictions``. To study: ``simulate`` in ``environments``, ``replay``, ``Study``; ``theory`` for bounds and
-accounts of regret, ``inference`` for what decisions say about the arms. What is refused raises an error of
-``errors``.
+accounts of regret, ``inference`` for what decisions say about the arms. ``testing`` checks policies,
+environments and regularizers of your own. What is refused raises an error of ``errors``.
 """
 
 import importlib as _importlib
@@ -20,7 +20,7 @@ from bothworlds._version import __version__
 from bothworlds.errors import BothworldsError
 
 if _typing.TYPE_CHECKING:
-    from bothworlds import environments, inference, policies, theory
+    from bothworlds import environments, inference, policies, testing, theory
     from bothworlds.bandit import Advised, Bandit, Bandits, DecisionLog, PolicyOptimization, Pull, Pulls
     from bothworlds.environments import Environment
     from bothworlds.policies import (
@@ -156,6 +156,7 @@ __all__ = [
     "replay",
     "simulate",
     "solve",
+    "testing",
     "theory",
 ]
 
@@ -177,7 +178,7 @@ if not _typing.TYPE_CHECKING:  # type checkers see the imports above: they know 
 
     def __getattr__(name):
         """Imported when asked for: the client works without NumPy, ``Study`` and ``open`` need an extra."""
-        if name in _SHOWN or name in ("environments", "inference", "policies", "theory"):
+        if name in _SHOWN or name in ("environments", "inference", "policies", "testing", "theory"):
             return _importlib.import_module(f"bothworlds.{name}")
         if name == "Study":
             from bothworlds.report.study import Study  # noqa: PLC0415 - an extra

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, PartError, StateError
 from bothworlds.settings import settings_of
 
@@ -129,10 +130,15 @@ def _source(module: str) -> bytes:
         return b""
 
 
+def families() -> tuple[type[Value], ...]:
+    """The base classes of all families: policies, environments, and each kind of part."""
+    return tuple(_families)
+
+
 def names_in(namespace: str) -> dict[str, type]:
     """All classes of a namespace by name."""
-    families = [family for family in _families if family.namespace == namespace]
-    return {name: cls for family in families for name, cls in family.registry.items()}
+    found = [family for family in _families if family.namespace == namespace]
+    return {name: cls for family in found for name, cls in family.registry.items()}
 
 
 def settings(part: Any) -> list[Field[Any]]:
@@ -165,23 +171,42 @@ def to_table(part: Any) -> dict[str, Any]:
 
 
 def from_table(
-    data: Mapping[str, Any], find: Callable[[Any], type[Any]], location: tuple[str, ...] = ()
+    data: Mapping[str, Any],
+    find: Callable[[Any], type[Any]],
+    location: tuple[str, ...] = (),
+    family: type[Value] | None = None,
 ) -> Any:
-    """What :func:`to_table` described. ``find`` gives the class of a kind; refusals are :class:`PartError`.
+    """What :func:`to_table` described; refusals are :class:`PartError`.
 
-    A table with a ``path`` is read by the class method ``read`` of its class.
+    A kind is looked up in its ``family``, which for a part is that of its field; where no family is known, by
+    ``find``. A table with a ``path`` is read by the class method ``read`` of its class.
     """
+    kind = data["kind"]
+    try:
+        cls = find(kind) if family is None else _member(family, kind)
+    except Exception as error:
+        raise PartError(location, str(kind), error) from error
     values = {
-        key: from_table(value, find, (*location, key))
+        key: from_table(value, find, (*location, key), _family(cls, key))
         if isinstance(value, Mapping) and "kind" in value
         else value
         for key, value in data.items()
+        if key != "kind"
     }
-    kind = values.pop("kind")
     try:
-        cls = find(kind)
         if "path" in values and hasattr(cls, "read"):
             return cls.read(values.pop("path"), **values)
         return cls(**values)
     except Exception as error:  # a class written by a user may raise anything
         raise PartError(location, str(kind), error) from error
+
+
+def _family(cls: type, name: str) -> type[Value] | None:
+    """The family that a field is for; None where its type does not tell."""
+    field = settings_of(cls).get(name)
+    kind = field.type if field else None
+    return next((each for each in _families if isinstance(kind, type) and issubclass(kind, each)), None)
+
+
+def _member(family: type[Value], kind: Any) -> type[Any]:
+    return family.registry[_check.known(family.__name__.lower(), kind, family.registry)]

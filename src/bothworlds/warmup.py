@@ -27,6 +27,7 @@ from bothworlds._progress import Progress
 from bothworlds.bandit import Bandit
 from bothworlds.bandit.saving import problem_options
 from bothworlds.environments import Bernoulli, Environment
+from bothworlds.errors import StateError, UnknownNameError
 from bothworlds.inference import Evidence
 from bothworlds.inference import state as evidence_state
 from bothworlds.policies import UCB1, Uniform
@@ -87,8 +88,19 @@ def compile_bandit(
     policy: dict[str, Any], n_arms: int, horizon: int | None, part: str, problem: dict[str, Any]
 ) -> None:
     """What the process does that a bandit starts (see ``_changeover``): one at a time on a machine."""
+    try:
+        built = policy_table.from_dict(policy)
+    except StateError as error:
+        unknown = getattr(error.__cause__, "error", None)
+        if not isinstance(unknown, UnknownNameError):
+            raise
+        init = "policies/__init__.py" if unknown.kind == "policy" else "the __init__.py of its folder"
+        raise StateError(
+            f"no {unknown.kind} is called {unknown.name!r} after import bothworlds: "
+            f"add its import to {init}, or, for one outside the package, set BOTHWORLDS_COMPILE=wait"
+        ) from error
     with exclusive(cache_directory() / "compiling"):
-        _use(policy_table.from_dict(policy), n_arms, horizon, part, problem)
+        _use(built, n_arms, horizon, part, problem)
 
 
 def _conclude() -> None:

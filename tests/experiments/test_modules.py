@@ -16,6 +16,7 @@ import pytest
 
 import bothworlds as bw
 from bothworlds import environments, policies
+from bothworlds._value import families
 from bothworlds.errors import InvalidArgumentError, KernelError, SpecError
 from bothworlds.experiments import modules
 from bothworlds.experiments.modules import Module, kind_of
@@ -71,7 +72,11 @@ TEXT = study(
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "mine.py").write_text(MINE)
-    return tmp_path
+    before = {family: dict(family.registry) for family in families()}
+    yield tmp_path
+    for family, known in before.items():  # other tests list what is known
+        family.registry.clear()
+        family.registry.update(known)
 
 
 def complaint(text, folder):
@@ -115,6 +120,71 @@ def test_an_edited_file_replaces_its_earlier_self(folder):
         modules.load_module(again)
     assert type(first.policies[0].build()) is type(old)  # what fails leaves everything as it was
     assert again.import_name not in sys.modules
+
+
+PARTS = """
+from dataclasses import dataclass
+
+import bothworlds as bw
+
+POWER = 0.5
+
+
+@dataclass(frozen=True)
+class Powered(bw.Regularizer, name="powered"):
+    def parameters(self):
+        return bw.Tsallis(POWER).parameters()
+
+
+@dataclass(frozen=True)
+class Steep(bw.rates.Rates, name="steep"):
+    def parameters(self, n_arms, horizon):
+        return bw.rates.RootRate(POWER).parameters(n_arms, horizon)
+
+
+@dataclass(frozen=True)
+class Plain(bw.estimators.Estimator):
+    def parameters(self):
+        return bw.estimators.ImplicitExploration(POWER).parameters()
+
+
+@dataclass(frozen=True)
+class Guess(bw.predictions.Predictions):
+    def parameters(self):
+        return bw.predictions.SteadyPredictions(POWER / 2).parameters()
+"""
+PARTS_TEXT = study(
+    modules=["parts.py"],
+    policy=[
+        {
+            "kind": "ftrl",
+            "regularizer": "powered",
+            "rates": "steep",
+            "estimator": "plain",
+            "log_barrier": 1.0,
+        },
+        {"kind": "ftrl", "regularizer": "log-barrier", "rates": "deviation-rates", "predictions": "guess"},
+    ],
+)
+
+
+def test_an_edited_file_of_parts_replaces_its_earlier_self(folder):
+    def powers(experiment):
+        first, second = (entry.build() for entry in experiment.policies)
+        parts = [first.regularizer, first.estimator, second.predictions]
+        return [*first.rates.parameters(4, None)[:1], *(part.parameters()[0] for part in parts)]
+
+    (folder / "parts.py").write_text(PARTS)
+    first = parse(PARTS_TEXT, folder=folder)
+    assert powers(first) == [0.5, 0.5, 0.5, 0.25]
+    (folder / "parts.py").write_text(PARTS.replace("POWER = 0.5", "POWER = 0.25"))
+    second = parse(PARTS_TEXT, folder=folder)
+    assert powers(second) == [0.25, 0.25, 0.25, 0.125]
+    first.load_modules()  # and back
+    assert powers(first) == [0.5, 0.5, 0.5, 0.25]
+    with pytest.raises(ZeroDivisionError):
+        modules.load_module(Module("parts", PARTS.replace("POWER = 0.5", "POWER = 0.75") + "1 / 0\n"))
+    assert powers(first) == [0.5, 0.5, 0.5, 0.25]  # what fails leaves everything as it was
 
 
 def test_a_file_that_a_program_imports_can_be_a_module_of_its_study(folder, monkeypatch):
@@ -310,7 +380,7 @@ def test_entry_points_of_installed_packages(tmp_path, monkeypatch):
     assert environments.get("beta") is environments.Beta
     (text,) = [complaint(study(policy={"kind": "gone"}), tmp_path)]
     assert text.endswith(
-        "the package bandit-zoo offers it, but fails to load: AttributeError: module 'bandit_zoo' has no attribute 'Gone'"
+        ". The package bandit-zoo offers it, but fails to load: AttributeError: module 'bandit_zoo' has no attribute 'Gone'"
     )
     assert np.shape(found.environments[0].build().losses(None, 0, 5)) == (5, 3)
 

@@ -42,8 +42,7 @@ class Entry:
 
     def build(self) -> Any:
         """The policy or environment itself."""
-        cls = FINDERS[self.family](self.kind)
-        return _build(self.family, json.dumps(self.settings), id(cls))
+        return _build(self.family, json.dumps(self.settings), _classes(self.settings, self.family))
 
     def meaning(self) -> dict[str, Any]:
         """The settings that decide numbers: a data file counts by its content, not by its path."""
@@ -58,9 +57,16 @@ def _without_paths(table: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _classes(table: dict[str, Any], family: str) -> tuple[type, ...]:
+    """The classes of a table and of the parts in it, as they are known now."""
+    parts = [_classes(value, family) for value in table.values() if isinstance(value, dict)]
+    own = (FINDERS[family](table["kind"]),) if "kind" in table else ()
+    return sum(parts, own)
+
+
 @functools.lru_cache(maxsize=64)
-def _build(family: str, settings: str, cls: int) -> Any:
-    """One object per entry and process, so that data files are read once; ``cls`` tells modules apart."""
+def _build(family: str, settings: str, classes: tuple[type, ...]) -> Any:
+    """One object per entry and process, so that data files are read once; ``classes`` tell modules apart."""
     return from_table(_check_files(json.loads(settings)), FINDERS[family])
 
 

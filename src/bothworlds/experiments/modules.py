@@ -1,4 +1,4 @@
-"""Policies and environments from outside the package: Python files named in an experiment, and entry points.
+"""What comes from outside the package: Python files named in an experiment, and entry points.
 
 A file is run from a copy in the cache folder that is named by a hash of its content. So a worker on another
 machine needs nothing but the source, the module has the same name and path in every process (classes can
@@ -19,19 +19,18 @@ import threading
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bothworlds import environments, policies
 from bothworlds._code_cache import cache_directory
 from bothworlds._jit import originals
-from bothworlds.environments import Environment
-from bothworlds.policies import Policy
+from bothworlds._value import Value, families, register
 
 PREFIX = "bothworlds_study_"
 GROUPS = {"bothworlds.policies": policies, "bothworlds.environments": environments}
 _lock = threading.RLock()
-# what each module registered: by module name, {(registry, kind): class}
-_registered: dict[str, dict[tuple[str, str], type]] = {}
+_registered: dict[str, list[tuple[str, type[Value]]]] = {}
+"""What each module registered, kind and class, by the name of the module."""
 
 
 class Module(NamedTuple):
@@ -51,55 +50,55 @@ class Module(NamedTuple):
         return f"{PREFIX}{self.name}_{self.sha256[:16]}"
 
 
-def load_module(module: Module) -> dict[tuple[str, str], type]:
-    """Run a module, once per process, and register its policies and environments.
+def load_module(module: Module) -> None:
+    """Run a module, once per process, and register its policies, environments and parts.
 
     Classes that the module did not register itself are registered under their name in lower case with
-    hyphens. Returns what is registered. Raises what the module raises, or ``InvalidArgumentError`` for a kind
-    that is taken; then nothing of the module is registered.
+    hyphens. Raises what the module raises, or ``InvalidArgumentError`` for a kind that is taken; then nothing
+    of the module is registered.
     """
     with _lock:
         if module.import_name not in _registered:
             _registered[module.import_name] = _run(module)
-        found = _registered[module.import_name]
         _forget_other_versions(module)
-        for (group, kind), cls in found.items():
-            GROUPS[group].register(kind, cls)
-        return found
+        for kind, cls in _registered[module.import_name]:
+            register(cls, kind)
 
 
 def _forget_other_versions(module: Module) -> None:
     """Free the kinds of an earlier version of the file (edited in a notebook, say)."""
     start = f"{PREFIX}{module.name}_"
-    for registry in GROUPS.values():
-        for kind, cls in list(registry.REGISTRY.items()):
+    for family in families():
+        for kind, cls in list(family.registry.items()):
             if cls.__module__ != module.import_name and re.fullmatch(start + "[0-9a-f]{16}", cls.__module__):
-                del registry.REGISTRY[kind]
+                del family.registry[kind]
 
 
-def _run(module: Module) -> dict[tuple[str, str], type]:
-    before = {group: dict(registry.REGISTRY) for group, registry in GROUPS.items()}
+def _run(module: Module) -> list[tuple[str, type[Value]]]:
+    before = {family: dict(family.registry) for family in families()}
     _forget_other_versions(module)
     try:
         python = _import(module)
         for name, value in vars(python).items():
             if (
                 inspect.isclass(value)
+                and issubclass(value, Value)
                 and value.__module__ == python.__name__
                 and not inspect.isabstract(value)
+                and value not in value.registry.values()
             ):
-                _register(name, value)
-        return {
-            (group, kind): cls
-            for group, registry in GROUPS.items()
-            for kind, cls in registry.REGISTRY.items()
-            if before[group].get(kind) is not cls
-        }
+                register(value, kind_of(name))
+        return [
+            (kind, cls)
+            for family, known in before.items()
+            for kind, cls in family.registry.items()
+            if known.get(kind) is not cls
+        ]
     except BaseException:
         sys.modules.pop(module.import_name, None)
-        for group, registry in GROUPS.items():
-            registry.REGISTRY.clear()
-            registry.REGISTRY.update(before[group])
+        for family, known in before.items():
+            family.registry.clear()
+            family.registry.update(known)
         raise
 
 
@@ -125,13 +124,6 @@ def _file(module: Module) -> Path:
             stream.write(module.source)
         os.replace(temporary, path)
     return path
-
-
-def _register(name: str, cls: type) -> None:
-    for base, registry in ((Policy, policies), (Environment, environments)):
-        known: dict[str, Any] = registry.REGISTRY
-        if issubclass(cls, base) and cls not in known.values():
-            registry.register(kind_of(name), cls)
 
 
 def kind_of(name: str) -> str:
@@ -165,6 +157,6 @@ def load_plugins() -> Plugins:
                 found.packages[group, point.name] = origin
             except Exception as error:  # whatever a package raises when it is imported
                 found.failures[group, point.name] = (
-                    f"the package {origin[0]} offers it, but fails to load: {type(error).__name__}: {error}"
+                    f"The package {origin[0]} offers it, but fails to load: {type(error).__name__}: {error}"
                 )
     return found

@@ -89,7 +89,7 @@ def register(name: str, policy: type[Policy]) -> None:
 
 def _find(kind: Any) -> type[Any]:
     parts = _value.names_in(Policy.namespace)
-    return parts[_check.known("policy", kind, parts)]
+    return parts[_check.known("policy or part of one", kind, parts)]
 
 
 def to_dict(part: Any) -> dict[str, Any]:
@@ -101,9 +101,12 @@ def from_dict(data: Any) -> Any:
     """The policy (or part) that :func:`to_dict` described."""
     if not isinstance(data, dict) or "kind" not in data:
         raise StateError(f"a policy must be a table with a 'kind', got {data!r}")
+    kind = data["kind"]
+    is_known = isinstance(kind, str) and kind in _value.names_in(Policy.namespace)
     try:
-        return from_table(data, _find)
+        return from_table(data, _find, family=None if is_known else Policy)
     except PartError as error:
         unknown = isinstance(error.error, UnknownNameError)
-        own = "; one of your own is known once the file that defines it is imported" if unknown else ""
-        raise StateError(f"the policy {error.kind!r} cannot be restored: {error}{own}") from error
+        own = ". One of your own is known once the file that defines it is imported" if unknown else ""
+        place = f"{'.'.join(error.location)}: " if error.location else ""
+        raise StateError(f"the policy {kind!r} cannot be restored: {place}{error}{own}") from error

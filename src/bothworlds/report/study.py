@@ -18,6 +18,7 @@ from bothworlds._words import counted, html_table
 from bothworlds.errors import InvalidArgumentError, StoreError
 from bothworlds.experiments.experiment import EVIDENCE
 from bothworlds.report import numbers
+from bothworlds.report.decomposition import Decomposition, decompose
 from bothworlds.report.folder import (
     Results,
     Runs,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bothworlds.report.decomposition import Decomposition
 
 TEXT_TABLES = tuple(name for name in TITLES if name != EVIDENCE)  # of every study
 ALL_TABLES = (*TEXT_TABLES, "final", "curves")
@@ -341,8 +341,6 @@ class Study:
         progress:
             Whether to say on stderr how far it is.
         """
-        from bothworlds.report.decomposition import decompose  # noqa: PLC0415 - theory takes a second to load
-
         panel = choose_panels(self, environment, optimal=True)[0]
         return decompose(self, panel, policy=policy, replications=replications, progress=progress)
 

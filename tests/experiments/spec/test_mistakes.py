@@ -293,7 +293,7 @@ def test_unknown_kinds():
         "line 4, policy[0].kind: no policy is called 'ftlr'; did you mean 'ftrl'? Known: ada-hedge, avner"
     )
     (text,) = mistakes(policy(kind="boltzmann"))
-    assert text.endswith('. one of your own needs its file at the top: modules = ["its_file.py"]')
+    assert text.endswith('. One of your own needs its file at the top: modules = ["its_file.py"]')
     (text,) = mistakes(study(environment={"kind": 3}))
     assert text.startswith(
         "line 6, environment[0].kind: no environment is called 3. Known: alternating, bernoulli, beta"

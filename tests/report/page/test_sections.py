@@ -26,13 +26,13 @@ def table(rows, columns):
 def test_the_findings_in_words():
     scores = table(
         [
-            ("w", 10, "a", 1.0),
-            ("w", 10, "b", 4.0),
-            ("v", 10, "a", 1.5),
-            ("v", 10, "b", 1.0),
-            ("v", 5, "a", 9.0),
+            ("w", 10, "a", 1.0, True),
+            ("w", 10, "b", 4.0, False),
+            ("v", 10, "a", 1.5, False),
+            ("v", 10, "b", 1.0, True),
+            ("v", 5, "a", 9.0, False),
         ],
-        ["environment", "horizon", "policy", "ratio"],
+        ["environment", "horizon", "policy", "ratio", "best"],
     )
     ranking = table(
         [("a", 1.2247, 1.5, "v", 2), ("b", 2.0, 4.0, "w", 2)],
@@ -72,7 +72,10 @@ def test_the_findings_in_words():
 def test_another_policy_may_have_the_best_worst_case():
     columns = ["policy", "geometric_mean", "worst", "worst_environment", "environments"]
     ranking = table([("a", 1.2, 9.0, "v", 2), ("b", 1.5, 1.6, "w", 2), ("c", 1.0, 1.0, "w", 1)], columns)
-    scores = table([("w", 10, "a", 1.0), ("v", 10, "a", 1.0)], ["environment", "horizon", "policy", "ratio"])
+    scores = table(
+        [("w", 10, "a", 1.0, True), ("v", 10, "a", 1.0, True)],
+        ["environment", "horizon", "policy", "ratio", "best"],
+    )
     pairs = table([], ["environment", "horizon", "policy_a", "policy_b", "low", "high"])
     found = findings(scores, ranking, pairs, table([], TAIL_COLUMNS).astype({"lifted": bool}))
     assert (found.best, found.safest) == ("a", "b")  # c lacks a world

@@ -212,7 +212,7 @@ def unknown_kind(family: str, name: Any) -> str:
     group = f"bothworlds.{'policies' if family == 'policy' else f'{family}s'}"
     failure = load_plugins().failures.get((group, str(name)))
     error = UnknownNameError(family, name, FAMILIES[family].registry)
-    own = "" if error.fix else 'one of your own needs its file at the top: modules = ["its_file.py"]'
+    own = "" if error.fix else 'One of your own needs its file at the top: modules = ["its_file.py"]'
     hint = failure or own
     return f"{error}. {hint}" if hint else str(error)
 

@@ -178,7 +178,8 @@ class TopLevel(BaseModel):
     )
     tell_horizon: bool = Field(True, description="Whether policies are told the horizon.")
     modules: list[str] = Field(
-        [], description="Python files with policies and environments of your own, relative to this file."
+        [],
+        description="Python files with policies, environments and parts of your own, relative to this file.",
     )
     policy: list[dict[str, Any]] = Field(min_length=1, description="The policies to compare.")
     environment: list[dict[str, Any]] = Field(min_length=1, description="The worlds to compare them in.")

@@ -20,6 +20,7 @@ from bothworlds._version import __version__
 
 WIDTH = 60
 NOTHING = object()
+PACKAGE = Path(__file__).parents[2]
 PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow", "distributed")
 
 
@@ -67,29 +68,27 @@ def packages() -> dict[str, str]:
 @functools.cache
 def commit() -> str | None:
     """The commit of the sources, with "+" if they were edited since; None outside a repository."""
-    folder = Path(__file__).parent
+    return commit_of(PACKAGE)
+
+
+def commit_of(package: Path) -> str | None:
+    """The commit of a package that lies in ``src`` of its repository."""
     try:
-        top, head = (
-            subprocess.run(
-                ["git", "-C", str(folder), "rev-parse", what],
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=5,
-            ).stdout.strip()
-            for what in ("--show-toplevel", "HEAD")
-        )
-        if folder.resolve() != Path(top).resolve() / "src" / "bothworlds":
+        top, head = _git(package, "rev-parse", "--show-toplevel", "HEAD").split("\n")
+        if package.resolve() != Path(top).resolve() / "src" / package.name:
             return None  # installed into some other project's folder
-        changed = subprocess.run(
-            ["git", "-C", top, "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True,
-            check=True,
-            timeout=5,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
+        edited = _git(package, "status", "--porcelain", "--", ".")
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return head + ("+" if changed else "")
+    return head + ("+" if edited else "")
+
+
+def _git(folder: Path, *command: str) -> str:
+    """What git prints, in a folder."""
+    run = subprocess.run(
+        ["git", "-C", str(folder), *command], capture_output=True, text=True, check=True, timeout=5
+    )
+    return run.stdout.strip()
 
 
 def identity() -> dict[str, str]:

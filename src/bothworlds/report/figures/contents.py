@@ -18,6 +18,7 @@ from bothworlds._jit import FloatArray
 from bothworlds._words import counted
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.experiments.spec.variants import SYMBOLS
+from bothworlds.report.decomposition import TERMS, accountable_labels, decompose, not_accountable
 from bothworlds.report.numbers import rows as chart_rows
 from bothworlds.report.numbers import swept, upper_bounds
 from bothworlds.report.numbers.rows import AxisScale, Panel, by_cell
@@ -238,13 +239,6 @@ def decomposition(
     replications: int | None = None,
 ) -> Lines:
     """The terms of a policy's regret, mean and band over replications; the appendix's bounds dotted."""
-    from bothworlds.report.decomposition import (  # noqa: PLC0415 - theory takes a second
-        TERMS,
-        accountable_labels,
-        decompose,
-        not_accountable,
-    )
-
     _check.one_of("x", x, ("linear", "log"))
     _check.one_of("y", y, ("linear", "log"))
     if policy is None:

@@ -15,7 +15,8 @@ unit) with the unit K in worlds with fixed gaps, √(KT) in others. It is at lea
 policy's **ranking** is the geometric mean of its ratios over the worlds, beside the worst of them.
 
 Regret below zero counts as zero in a ratio: it is luck, or a moving world in which no fixed arm is good, and
-should not buy a policy more than the best place. (It stays visible in the score R/√(KT).)
+should not buy a policy more than a ratio of 1. (It stays visible in the score R/√(KT).) So several policies
+may have the ratio 1. The **best** of a world is whoever has the smallest mean regret; equal means share it.
 
 The **scorecard** is all of this at the largest horizon of each world. The terminal, the page and the figure
 show the same one, with the same steps of the ratio.
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bothworlds._jit import FloatArray
 from bothworlds._words import plural
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
 GAPS_SCORE = "(R+K)/(best+K)"
 MINIMAX_SCORE = "R/√(KT)"
 ROBUST = ("median", "trimmed")  # what else than the mean a world can be scored by
-# ratio to the best, up to: a mark that needs no color. Colors are finer than marks. A ratio is 1 to the bit
-# for the best of a world, and for no other.
+# ratio to the best, up to: a mark that needs no color. Colors are finer than marks. The first step is for the
+# best of a world alone: another one may have the ratio 1 too, where regret is negative.
 RATIO_STEPS = (
     (1.0, "★"),
     (1.1, "●"),
@@ -56,15 +58,15 @@ RATIO_STEPS = (
 )
 
 
-def ratio_step(ratio: float) -> int | None:
-    """The step that a ratio to the best falls into; None for NaN.
+def ratio_step(ratio: float, *, best: bool) -> int | None:
+    """The step that a ratio to the best falls into, the first for the best alone; None for NaN.
 
-    >>> ratio_step(1.0), ratio_step(1.2), ratio_step(400.0)
-    (0, 2, 8)
+    >>> ratio_step(1.0, best=True), ratio_step(1.0, best=False), ratio_step(400.0, best=False)
+    (0, 1, 8)
     """
     if math.isnan(ratio):
         return None
-    return next(step for step, (end, _) in enumerate(RATIO_STEPS) if ratio <= end)
+    return 0 if best else next(k for k, (end, _) in enumerate(RATIO_STEPS) if k > 0 and ratio <= end)
 
 
 def ratio_names() -> list[str]:
@@ -96,8 +98,22 @@ def ratios_to_best(means: FloatArray, unit: float) -> FloatArray:
     return counted / known.min() if known.size else counted
 
 
+def is_best(means: FloatArray) -> NDArray[np.bool_]:
+    """Which policies of a world have the smallest mean regret: one, or several with the same; never NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_best(np.array([-2.0, -5.0, np.nan, -5.0])).tolist()
+    [False, True, False, True]
+    """
+    known = means[~np.isnan(means)]
+    best: NDArray[np.bool_] = means == (known.min() if known.size else np.nan)
+    return best
+
+
 def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
-    """Score and ratio of every policy in every environment at every horizon."""
+    """Score and ratio of every policy in every environment at every horizon, and who is best there."""
     frame = cells.drop(columns="replications").merge(
         summary[["cell", "mean", "median", "trimmed"]], on="cell"
     )
@@ -112,8 +128,9 @@ def scores(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
         robust = {
             f"ratio_{name}": ratios_to_best(group[name].to_numpy(dtype=np.float64), unit) for name in ROBUST
         }
-        parts.append(group.assign(score=ratio if gaps else means / unit, kind=kind, ratio=ratio, **robust))
-    columns = ["cell", "environment", "horizon", "policy", "score", "kind", "ratio"]
+        score, best = ratio if gaps else means / unit, is_best(means)
+        parts.append(group.assign(score=score, kind=kind, ratio=ratio, best=best, **robust))
+    columns = ["cell", "environment", "horizon", "policy", "score", "kind", "ratio", "best"]
     columns += [f"ratio_{name}" for name in ROBUST]
     return pd.concat(parts, ignore_index=True)[columns + swept(cells)]
 
@@ -126,7 +143,8 @@ def ranking(cells: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
 
     Only worlds that all policies have played count: a ratio to the best of those that happened to come first
     says nothing. Every policy has a row, with NaN where no world counts; those whose log ended in some come
-    after the others.
+    after the others. Of equal geometric means, which are usual where regret is negative, the one that is best
+    in more worlds comes first.
     """
     here = at_largest_horizon(scores)
     world = ["environment", "horizon"]
@@ -146,10 +164,14 @@ def ranking(cells: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
                 "worst": np.nan if worst is None else float(group["ratio"][worst]),
                 "worst_environment": None if worst is None else group["environment"][worst],
                 "environments": len(group),
+                "best": group["best"].sum(),
             }
         )
-    order = ["environments", "geometric_mean"]
-    return pd.DataFrame(rows).sort_values(order, ascending=[False, True], kind="stable", ignore_index=True)
+    order = {"environments": False, "geometric_mean": True, "best": False}
+    frame = pd.DataFrame(rows).sort_values(
+        [*order], ascending=[*order.values()], kind="stable", ignore_index=True
+    )
+    return frame.drop(columns="best")
 
 
 def _geometric_mean(ratios: FloatArray) -> float:
@@ -161,13 +183,14 @@ class Score(NamedTuple):
 
     score: float
     ratio: float
+    best: bool
     regret: float
     ended: bool
 
     @property
     def step(self) -> int | None:
         """The step of its ratio."""
-        return ratio_step(self.ratio)
+        return ratio_step(self.ratio, best=self.best)
 
 
 @dataclass(frozen=True)
@@ -197,6 +220,11 @@ class Scorecard:
         first, last = self.horizons
         return f"{'' if first == last else f'{first:,} to '}{last:,} {plural(last, 'round')}"
 
+    @property
+    def negative(self) -> bool:
+        """Is some mean regret negative, which counts as zero in ratios?"""
+        return any(entry.regret < 0.0 for entry in self.entries.values())
+
     def frame(self) -> pd.DataFrame:
         """The scores, NaN where there is none."""
         wide = [
@@ -215,7 +243,9 @@ def scorecard(study: Study) -> Scorecard:
     here, cells, ranked = at_largest_horizon(study.scores), study.cells, study.ranking
     rows = here.merge(study.summary[["cell", "mean", "ended"]], on="cell").to_dict("records")
     entries = {
-        (row["policy"], row["environment"]): Score(row["score"], row["ratio"], row["mean"], row["ended"] > 0)
+        (row["policy"], row["environment"]): Score(
+            row["score"], row["ratio"], row["best"], row["mean"], row["ended"] > 0
+        )
         for row in rows
     }
     return Scorecard(

@@ -64,7 +64,7 @@ from bothworlds.report.styles import (
     shade_colors,
     telling_setting,
 )
-from bothworlds.report.text import LOG_ENDED, MISSING, format_fixed, format_number
+from bothworlds.report.text import LOG_ENDED, MISSING, NEGATIVE_NOTE, format_fixed, format_number
 
 if TYPE_CHECKING:
     from bothworlds.report.study import Study
@@ -255,6 +255,7 @@ def score_grid(card: Scorecard) -> Grid:
         f"marks the best of a world. The score {meanings}. Colors show the ratio to the best of the same "
         "world; “mean” is the geometric mean of these ratios, “worst” the largest, “by median” and “by "
         "trimmed” the geometric mean where medians and trimmed means stand in for means."
+        f"{f' {NEGATIVE_NOTE}' if card.negative else ''}"
     )
     notes = {name: kind for name, kind in card.kinds.items() if len(kinds) > 1 and kind != GAPS_SCORE}
     worlds = [Heading(name, notes.get(name, "")) for name in card.environments]
@@ -497,17 +498,16 @@ def _specs(policies: Sequence[str], bounds: bool, swept: Sequence[Sweep]) -> dic
         spec.pop("config", None)
         return spec
 
-    theory = "bounds" if bounds else None
     specs = {
-        "curves": charts.curves_chart("rows", policies, bounds=theory, x="linear", height=260),
-        "finals": charts.finals_chart("rows", policies),
-        "tails": charts.tails_chart("rows", policies),
-        "probabilities": charts.probabilities_chart("rows", x="linear", height=280),
-        "pairs": charts.pairs_chart("rows", policies),
+        "curves": charts.curves_chart(policies, bounds=bounds),
+        "finals": charts.finals_chart(policies),
+        "tails": charts.tails_chart(policies),
+        "probabilities": charts.probabilities_chart(),
+        "pairs": charts.pairs_chart(policies),
     }
     if swept:
-        specs["heat"] = charts.heat_chart("rows")
-        specs["sweeps"] = charts.sweep_chart("rows", [], setting="setting", y="linear", height=300)
+        specs["heat"] = charts.heat_chart()
+        specs["sweeps"] = charts.sweep_chart()
     return {name: plain(chart) for name, chart in specs.items()}
 
 

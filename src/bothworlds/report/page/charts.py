@@ -1,37 +1,35 @@
-"""Draw rows of :mod:`bothworlds.report.numbers.rows` as Altair charts.
+"""Altair charts of the rows of :mod:`bothworlds.report.numbers.rows`, which the page fills in.
 
-Each function takes rows, or the name of a data set that the page fills in. Colors are CSS variables, so that
-charts follow dark mode and print without being drawn again; each is as wide as its place on the page.
+Colors are CSS variables, so that charts follow dark mode and print without being drawn again; each is as wide
+as its place on the page. Scales are linear: the script of the page has log scales, and their labels.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
-from bothworlds.report.numbers.rows import AxisScale, ChartRow, short_labels
+from bothworlds.report.numbers.rows import short_labels
 from bothworlds.report.numbers.scores import RATIO_STEPS
 from bothworlds.report.styles import ARM_COLORS, OTHER_ARMS_COLOR, PAGE_THEME, dash, marker
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])  # the version that Altair writes
-RowsOrName = list[ChartRow] | str
 AXIS_LABEL = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"
-Band = Literal["mean", "spread"]
 LONGEST_NAME = 22  # letters of a policy's name beside a chart
 FINALS_STEP, PAIRS_STEP = 34, 26  # height of a policy
-INTERVALS_LAYER, NAMES_LAYER = "intervals", "names"
+INTERVALS_LAYER, NAMES_LAYER = "intervals", "names"  # by which the script finds them
+HEIGHT = 220
 
 
 # --- what all charts share ----------------------------------------------------------------------------------
 
 
-def chart_data(rows: RowsOrName) -> Any:
-    """Rows, or the name under which the page hands them in."""
-    return alt.NamedData(name=rows) if isinstance(rows, str) else alt.InlineData(values=rows)
+def chart_of(name: str) -> Any:
+    """A chart of the data set that the page hands in under this name."""
+    return alt.Chart(alt.NamedData(name=name))
 
 
 def sized(chart: Any, height: int) -> Any:
@@ -89,105 +87,51 @@ def number_tooltip(field: str, title: str) -> alt.Tooltip:
     return alt.Tooltip(f"{field}:Q", title=title, format=",.4~r")
 
 
-def powers(low: float, high: float, *, signed: bool = True) -> list[float]:
-    """Where a log scale is named: powers of ten between two numbers, with 2 and 5 times them if few.
+def axis(field: str, title: str, *, signed: bool = True, zero: bool = True) -> dict[str, Any]:
+    """A quantitative axis on a linear scale, which the script of the page may make a log one.
 
-    ``signed``: of either sign, and zero; nothing smaller than 1, or than 10 where there is more than 100, so
-    that labels do not meet around zero. Empty if nothing round lies in between.
-
-    >>> powers(-150, 1234), powers(0, 60)
-    ([-100.0, -10.0, 0.0, 10.0, 100.0, 1000.0], [0.0, 1.0, 10.0])
-    >>> powers(150, 600), powers(0.02, 0.3, signed=False)
-    ([200.0, 500.0], [0.02, 0.05, 0.1, 0.2])
+    Where nothing is negative (not ``signed``), as rounds, the scale begins and ends with the data.
     """
-    first = -15 if not signed else 1 if max(-low, high) > 100 else 0
-    for digits in ((1,), (1, 2, 5)):
-        ladder = [float(f"{d}e{k}") for k in range(first, 16) for d in digits]
-        both = [*(-v for v in reversed(ladder)), 0.0, *ladder] if signed else ladder
-        found = [v for v in both if low <= v <= high]
-        if len(found) > 2:
-            break
-    return found
+    scale = alt.Scale(zero=zero and signed, nice=signed)
+    look = alt.Axis(labelExpr=AXIS_LABEL, tickCount=5, labelOverlap="greedy", labelFlush=False)
+    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": look}
 
 
-def axis(
-    field: str,
-    title: str,
-    scale: AxisScale,
-    rows: RowsOrName,
-    *others: str,
-    signed: bool = True,
-    zero: bool = True,
-) -> dict[str, Any]:
-    """A quantitative axis; ``others`` are further fields that share it.
-
-    Regret may be zero or negative, so its log scale (``signed``) is linear between −1 and 1.
-    """
-    zero = zero and signed
-    shape: Any = alt.Scale(zero=zero, nice=signed)
-    values: Any = alt.Undefined
-    if scale == "log":
-        shape = alt.Scale(type="log", nice=False)
-        if signed:
-            shape = alt.Scale(type="symlog", constant=1, nice=False, zero=zero)
-        found = [row[name] for row in rows if not isinstance(row, str) for name in (field, *others)]
-        known = [value for value in found if value is not None] + ([0.0] if zero else [])
-        values = (powers(min(known), max(known), signed=signed) if known else []) or alt.Undefined
-    overlap: Any = "greedy" if values is alt.Undefined else False
-    axis = alt.Axis(labelExpr=AXIS_LABEL, tickCount=5, labelOverlap=overlap, labelFlush=False, values=values)
-    return {"field": field, "type": "quantitative", "title": title, "scale": shape, "axis": axis}
-
-
-def rounds_axis(rows: RowsOrName, scale: AxisScale) -> Any:
+def rounds_axis() -> Any:
     """The axis of rounds."""
-    return alt.X(**axis("round", "round", scale, rows, signed=False))
+    return alt.X(**axis("round", "round", signed=False))
 
 
 # --- the charts ---------------------------------------------------------------------------------------------
 
 
-def curves_chart(
-    rows: RowsOrName,
-    policies: Sequence[str],
-    *,
-    bounds: RowsOrName | None = None,
-    x: AxisScale = "log",
-    y: AxisScale = "linear",
-    band: Band = "mean",
-    height: int = 220,
-) -> Any:
-    """Regret over time: a line, sparse markers and a band per policy; bounds dotted.
+def curves_chart(policies: Sequence[str], *, bounds: bool) -> Any:
+    """Regret over time: a line, sparse markers and a band per policy; bounds, if there are some, dotted.
 
-    ``band`` is the 95% interval of the mean, or goes from the 5% to the 95% quantile of the replications.
-    Both it and ``shown``, the policies switched on, are parameters of the chart, for the page to set.
+    The page sets two parameters: ``shown``, the policies switched on, and ``band``, which is the 95% interval
+    of the mean, or goes from the 5% to the 95% quantile of the replications.
     """
-    params = [alt.param(name="shown", value=list(policies)), alt.param(name="band", value=band)]
+    params = [alt.param(name="shown", value=list(policies)), alt.param(name="band", value="mean")]
     base = (
-        alt.Chart(chart_data(rows))
+        chart_of("rows")
         .transform_filter("indexof(shown, datum.policy) >= 0")
         .transform_calculate(
             from_="band === 'mean' ? datum.low : datum.q05", to="band === 'mean' ? datum.high : datum.q95"
         )
     )
     scales = policy_scales(policies)
-    horizontal = rounds_axis(rows, x)
-    wide = ("low", "high") if band == "mean" else ("q05", "q95")
-    reach = rows
-    if isinstance(rows, list) and isinstance(bounds, list):
-        reach = rows + [dict.fromkeys(("mean", *wide), row["bound"]) for row in bounds]
-    vertical = alt.Y(**axis("mean", "regret", y, reach, *wide))
+    horizontal = rounds_axis()
+    vertical = alt.Y(**axis("mean", "regret"))
     shown = base.transform_filter("datum.mark === 1")
     marks = shown.mark_point(filled=True, size=46, opacity=1, aria=False).encode(
         x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"]
     )
     area = _area(base, horizontal, ("from_", "to"), "regret", scales)
-    layers = [_line(base, horizontal, vertical, scales), *_if_any(area, rows, wide[0]), marks]
+    layers = [_line(base, horizontal, vertical, scales), area, marks]
     if bounds:
-        layers.append(_bounds_layer(bounds, horizontal, scales))
-    if isinstance(rows, str):
-        layers.append(_names_layer(horizontal, scales))
-    layers.append(_hover_layer(base, horizontal, vertical, scales))
-    return sized(alt.layer(*layers).add_params(*params), height)
+        layers.append(_bounds_layer(horizontal, scales))
+    layers += [_names_layer(horizontal, scales), _hover_layer(base, horizontal, vertical, scales)]
+    return sized(alt.layer(*layers).add_params(*params), 260)
 
 
 def _line(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> Any:
@@ -198,27 +142,17 @@ def _line(base: Any, horizontal: Any, vertical: Any, scales: dict[str, Any]) -> 
 
 
 def _area(base: Any, horizontal: Any, fields: tuple[str, str], title: str, scales: dict[str, Any]) -> Any:
-    """The band of each policy."""
+    """The band of each policy; the script leaves it out where one replication has no interval of its mean."""
     low, high = fields
-    return base.mark_area(opacity=0.16, aria=False).encode(
+    band = base.mark_area(opacity=0.16, aria=False).encode(
         x=horizontal, y=alt.Y(f"{low}:Q", title=title), y2=f"{high}:Q", color=scales["color"]
     )
+    return band.properties(name=INTERVALS_LAYER)
 
 
-def _if_any(layer: Any, rows: RowsOrName, field: str) -> list[Any]:
-    """A layer of intervals, unless there are none: a single replication has no interval of its mean.
-
-    What is left to the page carries the name by which its script finds it, to do the same.
-    """
-    if isinstance(rows, str):
-        return [layer.properties(name=INTERVALS_LAYER)]
-    known = (row[field] is not None and not math.isnan(row[field]) for row in rows)
-    return [layer] if any(known) else []
-
-
-def _bounds_layer(bounds: RowsOrName, horizontal: Any, scales: dict[str, Any]) -> Any:
+def _bounds_layer(horizontal: Any, scales: dict[str, Any]) -> Any:
     return (
-        alt.Chart(chart_data(bounds))
+        chart_of("bounds")
         .transform_filter("indexof(shown, datum.policy) >= 0")
         .mark_line(strokeWidth=1.4, strokeDash=[1, 3], strokeCap="round", aria=False)
         .encode(
@@ -277,12 +211,12 @@ def _hover_layer(base: Any, horizontal: Any, vertical: Any, scales: dict[str, An
     )
 
 
-def finals_chart(rows: RowsOrName, policies: Sequence[str], *, x: AxisScale = "linear") -> Any:
+def finals_chart(policies: Sequence[str]) -> Any:
     """Final regret: a dot per replication, a box from quartile to quartile, whiskers to 5% and 95%."""
-    base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
+    base = chart_of("rows").transform_filter("indexof(shown, datum.policy) >= 0")
     scales = policy_scales(policies)
     row = alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies))
-    across = axis("regret", "final regret", x, rows, zero=False)
+    across = axis("regret", "final regret", zero=False)
     across["scale"].padding = 6  # no dot is cut at the edge
 
     def along(field: str) -> Any:
@@ -300,10 +234,10 @@ def finals_chart(rows: RowsOrName, policies: Sequence[str], *, x: AxisScale = "l
     return sized(chart, FINALS_STEP * len(policies))
 
 
-def tails_chart(rows: RowsOrName, policies: Sequence[str], *, height: int = 220) -> Any:
+def tails_chart(policies: Sequence[str]) -> Any:
     """The share of replications with more final regret than x, on a log scale: a step per replication."""
     scales = policy_scales(policies)
-    base = alt.Chart(chart_data(rows)).transform_filter("indexof(shown, datum.policy) >= 0")
+    base = chart_of("rows").transform_filter("indexof(shown, datum.policy) >= 0")
     share = alt.Y(
         "share:Q",
         title="P(R > x)",
@@ -311,19 +245,19 @@ def tails_chart(rows: RowsOrName, policies: Sequence[str], *, height: int = 220)
         axis=alt.Axis(values=[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0], format="~g", labelOverlap="greedy"),
     )
     line = base.mark_line(interpolate="step-before", strokeWidth=2, aria=False).encode(
-        x=alt.X(**axis("regret", "final regret x", "linear", rows, zero=False)),
+        x=alt.X(**axis("regret", "final regret x", zero=False)),
         y=share,
         color=scales["color"],
         strokeDash=scales["strokeDash"],
         tooltip=[alt.Tooltip("policy:N")],
     )
     chart = alt.layer(line).add_params(alt.param(name="shown", value=list(policies)))
-    return sized(chart, height)
+    return sized(chart, HEIGHT)
 
 
-def heat_chart(rows: RowsOrName, *, height: int = 220) -> Any:
+def heat_chart() -> Any:
     """Final regret by two swept settings: a place per pair, colored in the steps of the ratio."""
-    base = alt.Chart(chart_data(rows)).encode(x=alt.X("x:O", axis=alt.Axis(labelAngle=0)), y=alt.Y("y:O"))
+    base = chart_of("rows").encode(x=alt.X("x:O", axis=alt.Axis(labelAngle=0)), y=alt.Y("y:O"))
     steps = list(range(len(RATIO_STEPS)))
     fill = alt.Color(
         "step:O", scale=alt.Scale(domain=steps, range=[f"var(--r{i})" for i in steps]), legend=None
@@ -335,20 +269,20 @@ def heat_chart(rows: RowsOrName, *, height: int = 220) -> Any:
     places = base.mark_rect(stroke=PAGE_THEME.paper, strokeWidth=2, aria=False)
     places = places.encode(color=fill, tooltip=tooltip)
     texts = base.mark_text(aria=False).encode(text=alt.Text("mean:Q", format=",.3~r"), color=ink)
-    return sized((places + texts).resolve_scale(color="independent"), height)
+    return sized((places + texts).resolve_scale(color="independent"), HEIGHT)
 
 
-def probabilities_chart(rows: RowsOrName, *, x: AxisScale = "log", height: int = 220) -> Any:
+def probabilities_chart() -> Any:
     """Arm probabilities over time, stacked: the optimal arms below, darkest first.
 
     The color follows ``order``, so the page can fill in any run.
     """
     colors = list(ARM_COLORS)
     area = (
-        alt.Chart(chart_data(rows))
+        chart_of("rows")
         .mark_area(stroke=PAGE_THEME.paper, strokeWidth=0.8, aria=False)
         .encode(
-            x=rounds_axis(rows, x),
+            x=rounds_axis(),
             y=alt.Y(
                 "p:Q",
                 stack="zero",
@@ -367,7 +301,7 @@ def probabilities_chart(rows: RowsOrName, *, x: AxisScale = "log", height: int =
             ],
         )
     )
-    return sized(area, height)
+    return sized(area, 280)
 
 
 def arm_colors(arms: Sequence[str]) -> list[str]:
@@ -378,10 +312,10 @@ def arm_colors(arms: Sequence[str]) -> list[str]:
     return spread + [OTHER_ARMS_COLOR] * (len(arms) - len(single))
 
 
-def pairs_chart(rows: RowsOrName, policies: Sequence[str]) -> Any:
+def pairs_chart(policies: Sequence[str]) -> Any:
     """Differences of regret to a reference policy with their 95% intervals; left of zero is better."""
     scales = policy_scales(policies)
-    base = alt.Chart(chart_data(rows)).encode(
+    base = chart_of("rows").encode(
         y=alt.Y("policy:N", sort=list(policies), title=None, axis=names_axis(policies)),
         color=scales["color"],
     )
@@ -392,7 +326,7 @@ def pairs_chart(rows: RowsOrName, policies: Sequence[str]) -> Any:
     ]
     tooltip += [number_tooltip("low", "95% from"), number_tooltip("high", "95% to")]
     tooltip += [alt.Tooltip("wins:Q", title="wins", format=".0%"), alt.Tooltip("p_value:Q", format=".2~g")]
-    across = axis("difference", "regret minus that of the reference", "linear", rows)
+    across = axis("difference", "regret minus that of the reference")
     rule = base.mark_rule(strokeWidth=2.5, aria=False).encode(
         x=alt.X("low:Q", title=across["title"]), x2="high:Q", tooltip=tooltip
     )
@@ -401,24 +335,16 @@ def pairs_chart(rows: RowsOrName, policies: Sequence[str]) -> Any:
     )
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).encode(x="zero:Q")
     zero = zero.mark_rule(color=PAGE_THEME.muted, strokeDash=[4, 3])
-    chart = alt.layer(zero, *_if_any(rule, rows, "low"), dot)
+    chart = alt.layer(zero, rule.properties(name=INTERVALS_LAYER), dot)
     return sized(chart, PAIRS_STEP * max(1, len(policies) - 1))
 
 
-def sweep_chart(
-    rows: RowsOrName,
-    series: Sequence[str],
-    *,
-    setting: str,
-    x: AxisScale = "linear",
-    y: AxisScale = "log",
-    height: int = 220,
-) -> Any:
-    """Final regret against a swept setting, a line per series."""
-    scales = policy_scales(series)
-    base = alt.Chart(chart_data(rows)).transform_calculate(policy="datum.series")
-    horizontal = alt.X(**axis("value", setting, x, rows, signed=False))
-    vertical = alt.Y(**axis("mean", "final regret", y, rows, "low", "high", zero=y == "linear"))
+def sweep_chart() -> Any:
+    """Final regret against a swept setting, a line per series; the page names the setting and the series."""
+    scales = policy_scales([])
+    base = chart_of("rows").transform_calculate(policy="datum.series")
+    horizontal = alt.X(**axis("value", "setting", signed=False))
+    vertical = alt.Y(**axis("mean", "final regret"))
     band = _area(base, horizontal, ("low", "high"), "final regret", scales)
     tooltip = [
         alt.Tooltip("series:N"),
@@ -429,5 +355,4 @@ def sweep_chart(
     point = base.mark_point(filled=True, size=60, opacity=1, aria=False).encode(
         x=horizontal, y=vertical, color=scales["color"], shape=scales["shape"], tooltip=tooltip
     )
-    layers = [_line(base, horizontal, vertical, scales), *_if_any(band, rows, "low"), point]
-    return sized(alt.layer(*layers), height)
+    return sized(alt.layer(_line(base, horizontal, vertical, scales), band, point), 300)

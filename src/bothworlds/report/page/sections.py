@@ -77,35 +77,60 @@ def findings(
     if len(ranked) == 1:
         line = f"{best} is alone in this study: nothing to compare it with."
         return Findings(best, best, (line,))
-    second: dict[Any, Any] = ranked.iloc[1].to_dict()
-    safe: dict[Any, Any] = ranked.sort_values("worst", kind="stable").iloc[0].to_dict()
-    sentences = [
-        f"{best} is best overall: on average over {counted(first['environments'], 'world')} (geometric mean) "
-        f"it is {_times(first['geometric_mean'])} the best of each world; next comes {second['policy']} "
-        f"with {_times(second['geometric_mean'])}.",
-        _safest(safe, best),
-        _lowest(scores, pairs, best),
-    ]
+    safest, sentence = _safest(ranked)
+    sentences = [_leaders(ranked), sentence, _lowest(scores, pairs, best)]
     failure = _failure(scores)
     warnings = lifted_sentences(tails)
-    return Findings(best, str(safe["policy"]), (*sentences, *([failure] if failure else []), *warnings))
+    return Findings(best, safest, (*sentences, *([failure] if failure else []), *warnings))
 
 
 def _times(ratio: float) -> str:
     return f"{ratio:.2f}×"
 
 
-def _safest(safe: dict[Any, Any], best: str) -> str:
+def _first(ranked: pd.DataFrame, column: str) -> list[str]:
+    """The policies with the smallest number of a column, in the order of the ranking."""
+    return list(ranked["policy"][ranked[column] == ranked[column].min()])
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence; of many the first alone."""
+    *before, last = names if len(names) <= 4 else [names[0], f"{len(names) - 1} others"]
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _leaders(ranked: pd.DataFrame) -> str:
+    """Who is best overall, or who share that place: so do all that have no regret above zero."""
+    leaders = _first(ranked, "geometric_mean")
+    first: dict[Any, Any] = ranked.iloc[0].to_dict()
+    over = f"on average over {counted(first['environments'], 'world')} (geometric mean)"
+    times = f"{_times(first['geometric_mean'])} the best of each world"
+    after = ranked[~ranked["policy"].isin(leaders)]
+    last = ""
+    if not after.empty:
+        second: dict[Any, Any] = after.iloc[0].to_dict()
+        last = f"; next comes {second['policy']} with {_times(second['geometric_mean'])}"
+    if len(leaders) == 1:
+        return f"{leaders[0]} is best overall: {over} it is {times}{last}."
+    return f"{_listed(leaders)} are equal overall: {over} they are {times}{last}."
+
+
+def _safest(ranked: pd.DataFrame) -> tuple[str, str]:
+    """Who has the best worst case, and a sentence that says so."""
+    safest, leaders = _first(ranked, "worst"), _first(ranked, "geometric_mean")
+    safe: dict[Any, Any] = ranked[ranked["policy"] == safest[0]].iloc[0].to_dict()
     where = f"never more than {_times(safe['worst'])} the best of a world (in “{safe['worst_environment']}”)"
-    if safe["policy"] == best:
-        return f"It also has the best worst case: {where}."
-    return f"{safe['policy']} has the best worst case: {where}."
+    if safest == leaders:
+        who = "It also has" if len(safest) == 1 else "They also have"
+    else:
+        who = f"{_listed(safest)} {'has' if len(safest) == 1 else 'have'}"
+    return safest[0], f"{who} the best worst case: {where}."
 
 
 def _lowest(scores: pd.DataFrame, pairs: pd.DataFrame, best: str) -> str:
     """In how many worlds it has the lowest regret, and in how many another one is clearly better."""
     mine = scores[scores["policy"] == best]
-    lowest = int((mine["ratio"] <= 1.0).sum())
+    lowest = int(mine["best"].sum())
     beaten = 0
     for environment, horizon in zip(mine["environment"], mine["horizon"], strict=True):
         here = pairs[(pairs["environment"] == environment) & (pairs["horizon"] == horizon)]

@@ -278,28 +278,26 @@ def text_table(study: Study, name: str) -> TextTable:
         list(zip(*(cells for _, cells in shown.values()), strict=True)),
         tuple(right for right, _ in shown.values()),
         _incomplete(study),
-        best=_best(frame, *BEST[name], headers) if name in BEST else frozenset(),
+        best=_best(study, name, headers),
         grouped=2 if headers[:2] == ("environment", "horizon") else 0,
     )
 
 
-BEST = {
-    "summary": ("mean", "mean regret ± 95%"),
-    "scores": ("ratio", "score"),
-    "ranking": ("geometric_mean", "geometric mean"),
-}
-"""Tables with a best row (of each world): the column that decides, and the one that is set in bold."""
+BEST = {"summary": "mean regret ± 95%", "scores": "score", "ranking": "geometric mean"}
+"""Tables with a best row, of each world or of all, and the column that is set in bold there."""
 
 
-def _best(
-    frame: pd.DataFrame, column: str, header: str, headers: tuple[str, ...]
-) -> frozenset[tuple[int, int]]:
-    """The cells with the smallest value of their world."""
-    worlds = [name for name in ("environment", "horizon") if name in frame]
-    values = frame[column]
-    smallest = values.groupby([frame[name] for name in worlds]).transform("min") if worlds else values.min()
-    rows = np.flatnonzero((values == smallest).to_numpy()).tolist()
-    return frozenset((row, headers.index(header)) for row in rows)
+def _best(study: Study, name: str, headers: tuple[str, ...]) -> frozenset[tuple[int, int]]:
+    """The cells of a table that are set in bold."""
+    if name not in BEST:
+        return frozenset()
+    if name == "ranking":
+        means = study.ranking["geometric_mean"]
+        best = means == means.min()
+    else:
+        scores = study.scores
+        best = getattr(study, name)["cell"].isin(scores["cell"][scores["best"]])
+    return frozenset((row, headers.index(BEST[name])) for row in np.flatnonzero(best).tolist())
 
 
 def _incomplete(study: Study) -> tuple[str, ...]:
@@ -325,9 +323,8 @@ def _legend() -> str:
 MARK_LEGEND = _legend()
 
 
-def mark_and_style(ratio: float) -> tuple[str, str]:
-    """The mark of a ratio to the best, and its style where there is color."""
-    step = ratio_step(ratio)
+def mark_and_style(step: int | None) -> tuple[str, str]:
+    """The mark of a step of the ratio to the best, and its style where there is color."""
     if step is None:
         return " ", "dim"
     mark = RATIO_STEPS[step][1]
@@ -348,12 +345,12 @@ def scorecard_table(study: Study) -> TextTable:
         cells = [policy]
         for j, environment in enumerate(environments, start=1):
             entry = card.entries.get((policy, environment))
-            mark, styles[i, j] = mark_and_style(math.nan if entry is None else entry.ratio)
+            mark, styles[i, j] = mark_and_style(None if entry is None else entry.step)
             text = MISSING if entry is None else format_number(entry.score)
             cells.append(LOG_ENDED if entry is not None and entry.ended else f"{text} {mark}")
         overall = [ratios.get(policy, math.nan) for ratios in totals.values()]
         for j, ratio in enumerate(overall, start=len(cells)):
-            styles[i, j] = mark_and_style(ratio)[1]
+            styles[i, j] = mark_and_style(ratio_step(ratio, best=ratio <= 1.0))[1]
         rows.append((*cells, *map(format_number, overall)))
     heads = [f"{name}*" if card.kinds.get(name) == MINIMAX_SCORE else name for name in environments]
     header = ("policy", *heads, *totals)
@@ -363,7 +360,7 @@ def scorecard_table(study: Study) -> TextTable:
         (i, j)
         for i, policy in enumerate(card.policies)
         for j, environment in enumerate(environments, start=1)
-        if (policy, environment) in card.entries and card.entries[policy, environment].ratio == 1.0
+        if (policy, environment) in card.entries and card.entries[policy, environment].best
     )
     notes = _score_notes(card, shown=bool(environments)) + _incomplete(study)
     table = TextTable(title, header, rows, numbers, notes, styles, best, totals=len(totals))
@@ -385,12 +382,14 @@ def _transpose(table: TextTable) -> TextTable:
     )
 
 
+NEGATIVE_NOTE = "Regret below zero counts as zero in ratios."
 ROBUST_NOTE = "By median, by trimmed: the geometric mean where medians and trimmed means stand in for means."
 
 
 def _score_notes(card: Scorecard, *, shown: bool) -> tuple[str, ...]:
     """What the numbers of the scorecard mean."""
     overall = "Geometric mean and worst: ratio to the best over environments."
+    overall += f" {NEGATIVE_NOTE}" if card.negative else ""
     n_environments = len(card.environments)
     if not shown:
         return f"{n_environments} environments; the table “scores” has them all.", overall, ROBUST_NOTE
