@@ -26,6 +26,7 @@ from bothworlds.environments.base import (
 from bothworlds.environments.moving import draws_from_its_means
 from bothworlds.policies.base import (
     act,
+    before_draw,
     distribution,
     draw,
     draws_from_its_p,
@@ -130,6 +131,7 @@ GOOD = {
     step: _step,
     distribution: _distribution,
     memo_of: _memo,
+    before_draw: None,
 }
 
 
@@ -154,6 +156,12 @@ def _step_without_sum(params, state):
 def _moving_act(params, state, uniforms):
     state.sums[0] += 0.001
     return draw(state.p, uniforms[0])
+
+
+def _lean(params, state, outstanding, awake):
+    if outstanding > 5:
+        state.p[:] = 0.0
+        state.p[0] = 1.0
 
 
 def _float_act(params, state, uniforms):
@@ -186,6 +194,11 @@ def _random_act(params, state, uniforms):
         ),
         ("draw", {"act": _always_first}, r"of 4000 draws .* fell on the arms, expected"),
         ("sum", {"step": _step_without_sum}, r"probabilities must sum to 1, off by"),
+        (
+            "noting",
+            {"before_draw": _lean},
+            r"pulls without feedback must not move it: let learn and step .*, or set notes_draws = True",
+        ),
         ("replay", {"act": _moving_act}, r"replay differs from live play in \d+ of 201 rounds"),
     ],
 )

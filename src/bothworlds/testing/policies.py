@@ -189,12 +189,11 @@ def policy_draws_from_its_distribution(case: PolicyCase) -> None:
             update_once(params, state, observed, float(_losses(random, n, True)[observed]), weight, memo)
         read_distribution(params, state, p)
         uniforms = random.random((count, policy.draws))
-        counts_draws = type(params) in before_draw.implementations  # then each is the first
         before = copy.deepcopy(state)
         drawn = np.empty((count, 2), np.int64)
         for i in range(count):
             drawn[i] = pull_once(params, state, uniforms[i], 0)[:2]
-            if counts_draws:
+            if policy.notes_draws:  # each is to be the first
                 copy_state(before, state)
         weights = np.array([weight_of(params, state, arm) for arm in range(n)])
         for arms, expected in ((drawn[:, 0], p), (drawn[:, 1], weights)):
@@ -228,14 +227,15 @@ def policy_learns_only_from_feedback(case: PolicyCase) -> None:
     runs = [_play(Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=9), 60) for _ in range(2)]
     fix = "kernels may use nothing random but their uniforms, and bothworlds.rng.expand where these are few"
     require(runs[0][:2] == runs[1][:2], case.policy, f"the same seed must give the same run: {fix}")
-    if type(case.policy.resolve(case.n_arms, case.horizon)) in before_draw.implementations:
+    if case.policy.notes_draws:
         return
     bandit = Bandit(case.n_arms, case.policy, horizon=case.horizon, seed=9)
     _play(bandit, 40)
     before = bandit.probabilities
     for _ in range(20):
         bandit.pull()
-    require(bandit.probabilities == before, case.policy, "pulls without feedback must not move it")
+    fix = "let learn and step alone change the state, or set notes_draws = True"
+    require(bandit.probabilities == before, case.policy, f"pulls without feedback must not move it: {fix}")
 
 
 def policy_draws_replications_independently(case: PolicyCase) -> None:
@@ -396,9 +396,9 @@ POLICY_CHECKS: tuple[Callable[[PolicyCase], None], ...] = (
     policy_acts_on_what_it_learns,
     policy_plays_a_distribution,
     policy_has_honest_weights,
+    policy_learns_only_from_feedback,
     policy_draws_from_its_distribution,
     policy_replays_what_it_played,
-    policy_learns_only_from_feedback,
     policy_draws_replications_independently,
     policy_survives_saving,
     policy_compiles_to_its_source,
