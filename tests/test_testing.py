@@ -35,8 +35,10 @@ from bothworlds.policies.base import (
     memo_of,
     pull_once,
     read_distribution,
+    restrict,
     step,
     update_once,
+    weighs,
     weight_of,
 )
 from bothworlds.policies.ftrl.predictions import SteadyParameters
@@ -49,7 +51,11 @@ from bothworlds.testing.environments import (
     environment_is_a_value,
     environment_prepares_losses_in_range,
 )
-from bothworlds.testing.policies import policy_draws_replications_independently
+from bothworlds.testing.policies import (
+    policy_draws_replications_independently,
+    policy_keeps_its_memory,
+    policy_prefers_small_losses,
+)
 from playing import interpret
 
 pytestmark = pytest.mark.compiled
@@ -132,6 +138,8 @@ GOOD = {
     distribution: _distribution,
     memo_of: _memo,
     before_draw: None,
+    weighs: None,
+    restrict: None,
 }
 
 
@@ -168,6 +176,72 @@ def _float_act(params, state, uniforms):
     return float(draw(state.p, uniforms[0]))
 
 
+def _learn_blindly(params, state, arm, loss, weight, memo):
+    state.sums[arm] += loss
+
+
+def _learn_by_own_p(params, state, arm, loss, weight, memo):
+    state.sums[arm] += loss / state.p[arm]
+
+
+def _weighs_not(params):
+    return False
+
+
+def _learn_rewards(params, state, arm, loss, weight, memo):
+    state.sums[arm] -= loss / max(weight, 1e-300)
+
+
+ONCE = np.full(4, 0.25)  # which a second state must not have
+
+
+def _init_shared(params):
+    return State(np.zeros(params.n_arms), ONCE)
+
+
+def _init_twice_the_same(params):
+    p = np.full(params.n_arms, 1.0 / params.n_arms)
+    return State(p, p)
+
+
+def _init_whole_numbers(params):
+    return State(np.zeros(params.n_arms, dtype=int), np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+def _init_table(params):
+    return State(np.zeros((params.n_arms, 2)), np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+def _act_with_two(params, state, uniforms):
+    return draw(state.p, uniforms[1])
+
+
+def _step_out_of_bounds(params, state):
+    state.sums[params.n_arms] = 0.0
+    return 0
+
+
+def _step_slowly(params, state):
+    total = 0.0
+    for i in range(params.n_arms):
+        state.p[i] = math.exp(-0.0005 * state.sums[i])
+        total += state.p[i]
+    for i in range(params.n_arms):
+        state.p[i] /= total
+    return 0
+
+
+def _step_below_zero(params, state):
+    for i in range(params.n_arms):
+        state.p[i] = 0.5
+    state.p[0] = 1.0 - 0.5 * (params.n_arms - 1)
+    return 0
+
+
+def _restrict_nothing(params, state, awake, out):
+    out[:] = state.p
+
+
 def _unknown(params, state, out):
     out[:] = math.nan
 
@@ -192,8 +266,52 @@ def _random_act(params, state, uniforms):
             {"weight_of": _weight_of_one},
             r"round 1 weight_of gives .*, which sums to 4\.0, not to 1",
         ),
-        ("draw", {"act": _always_first}, r"of 4000 draws .* fell on the arms, expected"),
-        ("sum", {"step": _step_without_sum}, r"probabilities must sum to 1, off by"),
+        ("draw", {"act": _always_first}, r"of 4000 draws .* fell on the arms, expected .*: draw from"),
+        (
+            "sum",
+            {"step": _step_without_sum},
+            r"probabilities must sum to 1, off by .*divide them by their sum",
+        ),
+        ("below", {"step": _step_below_zero}, r"probabilities must not be negative, got -0\.5: let step end"),
+        ("blind", {"learn": _learn_blindly}, r"weighs is True, but half the weight .*: divide by weight"),
+        ("own", {"learn": _learn_by_own_p}, r"weighs is True, but half the weight .*: divide by weight"),
+        (
+            "unsaid",
+            {"weighs": _weighs_not},
+            r"weighs is False, but learn depends on the weight.*: leave out weighs_losses=False",
+        ),
+        (
+            "rewards",
+            {"learn": _learn_rewards},
+            r"mean loss 0\.9 in 9\d% of rounds.*: learn gets a loss, not a reward",
+        ),
+        (
+            "shared",
+            {"init": _init_shared},
+            r"init must make new arrays at each call, but state\.p is the same in two states: copy it",
+        ),
+        (
+            "same",
+            {"init": _init_twice_the_same},
+            r"state\.sums and state\.p must not have memory in common: copy one of them",
+        ),
+        (
+            "whole",
+            {"init": _init_whole_numbers},
+            r"state\.sums must be float64 with one .*, got int64 of shape \(4,\): write np\.zeros\(n\)",
+        ),
+        ("table", {"init": _init_table}, r"state\.sums must be float64 .*, got float64 of shape \(4, 2\)"),
+        ("two", {"act": _act_with_two}, r"a kernel reads beyond an array, .*: set draws = 2$"),
+        (
+            "bounds",
+            {"step": _step_out_of_bounds},
+            r"a kernel reads beyond an array, index 4 .*; machine code would read on, for it",
+        ),
+        (
+            "restrict",
+            {"restrict": _restrict_nothing},
+            r"restrict gives \[.*\], where the arms .* awake are \[0\. 1\. 1\. 1\.\].*: set out\[i\] = 0",
+        ),
         (
             "noting",
             {"before_draw": _lean},
@@ -204,8 +322,42 @@ def _random_act(params, state, uniforms):
 )
 @pytest.mark.usefixtures("as_python")
 def test_a_broken_promise_is_named(name, kernels, said):
-    with pytest.raises(AssertionError, match=rf"Policy_{name}\(\): .*{said}"):
+    with pytest.raises(AssertionError, match=rf"(?s)Policy_{name}\(\): .*{said}"):
         check_policy(make(name, **kernels))
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_policy_that_must_learn_does():
+    case = PolicyCase(make("slow", step=_step_slowly), 4, 500)
+    policy_prefers_small_losses(case)
+    said = r"it lost 0\.\d+ a round in 500 rounds, uniform play 0\.7, the best arm 0\.1: .*horizon=3000"
+    with pytest.raises(AssertionError, match=said):
+        policy_prefers_small_losses(case._replace(learns=True))
+    policy_prefers_small_losses(PolicyCase(bw.TsallisINF(), 4, 500, learns=True))
+
+
+class Strange:
+    """Equal to itself alone."""
+
+
+@dataclass(frozen=True, repr=False)
+class Listing(bw.Uniform, name="listing"):
+    """A field that may be a list."""
+
+    ranks: Any = ()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        ([1, 2], r"it must be hashable, but unhashable type: 'list' \(ranks\): use a tuple for a list"),
+        ((1, 2), r"JSON must give back an equal policy, .*: turn lists into tuples in __post_init__"),
+        (Strange(), r"a copy must be equal: .*let fields be numbers"),
+    ],
+)
+def test_a_policy_whose_field_is_no_value_is_told_what_to_do(ranks, said):
+    with pytest.raises(AssertionError, match=said):
+        check_policy(Listing(ranks))
 
 
 @pytest.mark.usefixtures("as_python")
@@ -250,11 +402,20 @@ def _stay(params, state):
 
 
 @pytest.mark.usefixtures("as_python")
+def test_arrays_that_are_not_freed_are_named(monkeypatch):
+    alive = iter([5, 12])
+    monkeypatch.setattr("bothworlds._jit.arrays_alive", lambda: next(alive))
+    with pytest.raises(AssertionError, match=r"7 arrays were not freed in 300 rounds: make no array in a"):
+        policy_keeps_its_memory(PolicyCase(make("leak"), 4, 500))
+
+
+@pytest.mark.usefixtures("as_python")
 def test_replications_that_share_their_randomness_are_noticed():
     """A generator of its own, which begins the same way in every replication and for every seed."""
     kernels = {"init": _chain, "learn": _learn_chain, "act": _act_by_chain, "step": _stay}
     with pytest.raises(
-        AssertionError, match=r"draws of different replications are correlated: 1\.\d+e\+03, expected 0"
+        AssertionError,
+        match=r"draws of different .* correlated: 1\.\d+e\+03, expected 0 .*; act may use nothing random but",
     ):
         policy_draws_replications_independently(PolicyCase(make("chain", **kernels), 4, 500))
     policy_draws_replications_independently(PolicyCase(make("independent"), 4, 500))
