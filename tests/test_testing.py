@@ -24,6 +24,7 @@ from bothworlds.environments.base import (
     totals_world,
 )
 from bothworlds.environments.moving import draws_from_its_means
+from bothworlds.environments.stationary import costs_its_gap
 from bothworlds.policies.base import (
     act,
     before_draw,
@@ -708,6 +709,85 @@ def test_means_that_are_no_probabilities_are_noticed():
         environment_prepares_losses_in_range(case)
     with pytest.raises(AssertionError, match="regret_kind must say in words how regret is measured"):
         environment_is_a_value(case)
+
+
+class FlawedParameters(NamedTuple):
+    gaps: np.ndarray
+    flaw: str
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Flawed(bw.environments.Environment):
+    """Bernoulli losses with means 0.4, 0.6, 0.6, unless there is a flaw."""
+
+    flaw: Any = ""
+    n_arms: int = 3
+
+    @property
+    def gaps(self):
+        return np.array([0.0, 0.2, 0.2])
+
+    def mean_losses(self):
+        known = {"means": self.gaps + 0.3, "differ": 2.0 * self.gaps, "gaps": None}
+        return known.get(self.flaw if isinstance(self.flaw, str) else "", self.gaps + 0.4)
+
+    def parameters(self, horizon):
+        return FlawedParameters(self.gaps, self.flaw)
+
+
+costs_its_gap(FlawedParameters)
+
+
+@loss_of.register(FlawedParameters)
+def _(env, world, t, arm, uniforms):
+    if env.flaw == "random":
+        return float(np.random.random() < 0.5)  # noqa: NPY002 - on purpose
+    u = uniforms[{"draws": 2, "many": 40}.get(env.flaw, 0)]
+    return 1.0 if u < 0.4 + (0.0 if env.flaw == "gaps" else env.gaps[arm]) else 0.0
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        (
+            "means",
+            r"in 2000 rounds .* have mean losses \[0\.3925 .*\], expected \[0\.3 .*: loss_of, mean_losses",
+        ),
+        ("gaps", r"mean losses, less that of the best arm, \[0\. +0\. +0\. *\], expected \[0\. +0\.2 0\.2\]"),
+        (
+            "differ",
+            r"gaps must be mean_losses\(\), \[0\. +0\.4 0\.4\], less the smallest, got \[0\. +0\.2 0\.2\]",
+        ),
+        ("draws", r"a kernel reads beyond an array, index 2 .*: set draws = 3$"),
+        ("many", r"a kernel reads beyond an array, index 40 .*; machine code would read on"),
+        (
+            "random",
+            r"the same seed must give the same bits, .* when it is played again: kernels may use nothing",
+        ),
+        ([1], r"it must be hashable, but unhashable type: 'list' \(flaw\): use a tuple"),
+    ],
+)
+@pytest.mark.usefixtures("as_python")
+def test_a_flaw_of_a_world_is_named(flaw, said):
+    with pytest.raises(AssertionError, match=rf"Flawed\(flaw=.*\): .*{said}"):
+        check_environment(Flawed(flaw=flaw))
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_world_without_a_flaw_passes():
+    check_environment(Flawed())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (bw.environments.Bernoulli, r"environment must be an environment .*; write Bernoulli\("),
+        (None, r"environment must be an environment such as Bernoulli\(\.\.\.\), got None"),
+    ],
+)
+def test_what_is_no_environment_is_refused(given, said):
+    with pytest.raises(bw.errors.InvalidArgumentError, match=said):
+        check_environment(given)
 
 
 def test_a_kernel_is_registered_once():

@@ -34,9 +34,7 @@ from bothworlds.policies.base import (
 )
 from bothworlds.simulation import replay
 from bothworlds.statefile import clone_state, pack
-from bothworlds.testing.promise import in_bounds, require, require_hashable
-
-FAR_OUT = 5.0  # standard errors: one correct policy in two million is accused
+from bothworlds.testing.promise import FAR_OUT, in_bounds, require, require_hashable
 
 
 class PolicyCase(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 R = TypeVar("R")
 
+FAR_OUT = 5.0  # standard errors: one correct policy or environment in two million is accused
 MOST_DRAWS = 16  # uniforms that are tried where those of a round were not enough
 
 
