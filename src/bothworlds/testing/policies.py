@@ -56,7 +56,7 @@ def check_policy(policy: Policy, *, n_arms: int = 4, horizon: int = 500, learns:
     n_arms, horizon:
         The game; give them if the policy can only play some.
     learns:
-        Must it lose less than half of what uniform play does within ``horizon`` easy rounds, of which one arm
+        Must it lose less than half of what uniform play does within ``horizon`` easy rounds, in which one arm
         is far better than all others? Most policies do in 3000; those with the constants of a theorem do not.
 
     Raises
