@@ -24,8 +24,10 @@ from bothworlds.environments.base import (
     totals_world,
 )
 from bothworlds.environments.moving import draws_from_its_means
+from bothworlds.environments.stationary import costs_its_gap
 from bothworlds.policies.base import (
     act,
+    before_draw,
     distribution,
     draw,
     draws_from_its_p,
@@ -34,8 +36,10 @@ from bothworlds.policies.base import (
     memo_of,
     pull_once,
     read_distribution,
+    restrict,
     step,
     update_once,
+    weighs,
     weight_of,
 )
 from bothworlds.policies.ftrl.predictions import SteadyParameters
@@ -48,7 +52,11 @@ from bothworlds.testing.environments import (
     environment_is_a_value,
     environment_prepares_losses_in_range,
 )
-from bothworlds.testing.policies import policy_draws_replications_independently
+from bothworlds.testing.policies import (
+    policy_draws_replications_independently,
+    policy_keeps_its_memory,
+    policy_prefers_small_losses,
+)
 from playing import interpret
 
 pytestmark = pytest.mark.compiled
@@ -130,6 +138,9 @@ GOOD = {
     step: _step,
     distribution: _distribution,
     memo_of: _memo,
+    before_draw: None,
+    weighs: None,
+    restrict: None,
 }
 
 
@@ -156,8 +167,80 @@ def _moving_act(params, state, uniforms):
     return draw(state.p, uniforms[0])
 
 
+def _lean(params, state, outstanding, awake):
+    if outstanding > 5:
+        state.p[:] = 0.0
+        state.p[0] = 1.0
+
+
 def _float_act(params, state, uniforms):
     return float(draw(state.p, uniforms[0]))
+
+
+def _learn_blindly(params, state, arm, loss, weight, memo):
+    state.sums[arm] += loss
+
+
+def _learn_by_own_p(params, state, arm, loss, weight, memo):
+    state.sums[arm] += loss / state.p[arm]
+
+
+def _weighs_not(params):
+    return False
+
+
+def _learn_rewards(params, state, arm, loss, weight, memo):
+    state.sums[arm] -= loss / max(weight, 1e-300)
+
+
+ONCE = np.full(4, 0.25)  # which a second state must not have
+
+
+def _init_shared(params):
+    return State(np.zeros(params.n_arms), ONCE)
+
+
+def _init_twice_the_same(params):
+    p = np.full(params.n_arms, 1.0 / params.n_arms)
+    return State(p, p)
+
+
+def _init_whole_numbers(params):
+    return State(np.zeros(params.n_arms, dtype=int), np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+def _init_table(params):
+    return State(np.zeros((params.n_arms, 2)), np.full(params.n_arms, 1.0 / params.n_arms))
+
+
+def _act_with_two(params, state, uniforms):
+    return draw(state.p, uniforms[1])
+
+
+def _step_out_of_bounds(params, state):
+    state.sums[params.n_arms] = 0.0
+    return 0
+
+
+def _step_slowly(params, state):
+    total = 0.0
+    for i in range(params.n_arms):
+        state.p[i] = math.exp(-0.0005 * state.sums[i])
+        total += state.p[i]
+    for i in range(params.n_arms):
+        state.p[i] /= total
+    return 0
+
+
+def _step_below_zero(params, state):
+    for i in range(params.n_arms):
+        state.p[i] = 0.5
+    state.p[0] = 1.0 - 0.5 * (params.n_arms - 1)
+    return 0
+
+
+def _restrict_nothing(params, state, awake, out):
+    out[:] = state.p
 
 
 def _unknown(params, state, out):
@@ -184,15 +267,98 @@ def _random_act(params, state, uniforms):
             {"weight_of": _weight_of_one},
             r"round 1 weight_of gives .*, which sums to 4\.0, not to 1",
         ),
-        ("draw", {"act": _always_first}, r"of 4000 draws .* fell on the arms, expected"),
-        ("sum", {"step": _step_without_sum}, r"probabilities must sum to 1, off by"),
+        ("draw", {"act": _always_first}, r"of 4000 draws .* fell on the arms, expected .*: draw from"),
+        (
+            "sum",
+            {"step": _step_without_sum},
+            r"probabilities must sum to 1, off by .*divide them by their sum",
+        ),
+        ("below", {"step": _step_below_zero}, r"probabilities must not be negative, got -0\.5: let step end"),
+        ("blind", {"learn": _learn_blindly}, r"weighs is True, but half the weight .*: divide by weight"),
+        ("own", {"learn": _learn_by_own_p}, r"weighs is True, but half the weight .*: divide by weight"),
+        (
+            "unsaid",
+            {"weighs": _weighs_not},
+            r"weighs is False, but learn depends on the weight.*: leave out weighs_losses=False",
+        ),
+        (
+            "rewards",
+            {"learn": _learn_rewards},
+            r"mean loss 0\.9 in 9\d% of rounds.*: learn gets a loss, not a reward",
+        ),
+        (
+            "shared",
+            {"init": _init_shared},
+            r"init must make new arrays at each call, but state\.p is the same in two states: copy it",
+        ),
+        (
+            "same",
+            {"init": _init_twice_the_same},
+            r"state\.sums and state\.p must not have memory in common: copy one of them",
+        ),
+        (
+            "whole",
+            {"init": _init_whole_numbers},
+            r"state\.sums must be float64 with one .*, got int64 of shape \(4,\): write np\.zeros\(n\)",
+        ),
+        ("table", {"init": _init_table}, r"state\.sums must be float64 .*, got float64 of shape \(4, 2\)"),
+        ("two", {"act": _act_with_two}, r"a kernel reads beyond an array, .*: set draws = 2$"),
+        (
+            "bounds",
+            {"step": _step_out_of_bounds},
+            r"a kernel reads beyond an array, index 4 .*; machine code would read on, for it",
+        ),
+        (
+            "restrict",
+            {"restrict": _restrict_nothing},
+            r"restrict gives \[.*\], where the arms .* awake are \[0\. 1\. 1\. 1\.\].*: set out\[i\] = 0",
+        ),
+        (
+            "noting",
+            {"before_draw": _lean},
+            r"pulls without feedback must not move it: let learn and step .*, or set notes_draws = True",
+        ),
         ("replay", {"act": _moving_act}, r"replay differs from live play in \d+ of 201 rounds"),
     ],
 )
 @pytest.mark.usefixtures("as_python")
 def test_a_broken_promise_is_named(name, kernels, said):
-    with pytest.raises(AssertionError, match=rf"Policy_{name}\(\): .*{said}"):
+    with pytest.raises(AssertionError, match=rf"(?s)Policy_{name}\(\): .*{said}"):
         check_policy(make(name, **kernels))
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_policy_that_must_learn_does():
+    case = PolicyCase(make("slow", step=_step_slowly), 4, 500)
+    policy_prefers_small_losses(case)
+    said = r"it lost 0\.\d+ a round in 500 rounds, uniform play 0\.7, the best arm 0\.1: .*horizon=3000"
+    with pytest.raises(AssertionError, match=said):
+        policy_prefers_small_losses(case._replace(learns=True))
+    policy_prefers_small_losses(PolicyCase(bw.TsallisINF(), 4, 500, learns=True))
+
+
+class Strange:
+    """Equal to itself alone."""
+
+
+@dataclass(frozen=True, repr=False)
+class Listing(bw.Uniform, name="listing"):
+    """A field that may be a list."""
+
+    ranks: Any = ()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        ([1, 2], r"it must be hashable, but unhashable type: 'list' \(ranks\): use a tuple for a list"),
+        ((1, 2), r"JSON must give back an equal policy, .*: turn lists into tuples in __post_init__"),
+        (Strange(), r"a copy must be equal: .*let fields be numbers"),
+    ],
+)
+def test_a_policy_whose_field_is_no_value_is_told_what_to_do(ranks, said):
+    with pytest.raises(AssertionError, match=said):
+        check_policy(Listing(ranks))
 
 
 @pytest.mark.usefixtures("as_python")
@@ -237,11 +403,20 @@ def _stay(params, state):
 
 
 @pytest.mark.usefixtures("as_python")
+def test_arrays_that_are_not_freed_are_named(monkeypatch):
+    alive = iter([5, 12])
+    monkeypatch.setattr("bothworlds._jit.arrays_alive", lambda: next(alive))
+    with pytest.raises(AssertionError, match=r"7 arrays were not freed in 300 rounds: make no array in a"):
+        policy_keeps_its_memory(PolicyCase(make("leak"), 4, 500))
+
+
+@pytest.mark.usefixtures("as_python")
 def test_replications_that_share_their_randomness_are_noticed():
     """A generator of its own, which begins the same way in every replication and for every seed."""
     kernels = {"init": _chain, "learn": _learn_chain, "act": _act_by_chain, "step": _stay}
     with pytest.raises(
-        AssertionError, match=r"draws of different replications are correlated: 1\.\d+e\+03, expected 0"
+        AssertionError,
+        match=r"draws of different .* correlated: 1\.\d+e\+03, expected 0 .*; act may use nothing random but",
     ):
         policy_draws_replications_independently(PolicyCase(make("chain", **kernels), 4, 500))
     policy_draws_replications_independently(PolicyCase(make("independent"), 4, 500))
@@ -534,6 +709,85 @@ def test_means_that_are_no_probabilities_are_noticed():
         environment_prepares_losses_in_range(case)
     with pytest.raises(AssertionError, match="regret_kind must say in words how regret is measured"):
         environment_is_a_value(case)
+
+
+class FlawedParameters(NamedTuple):
+    gaps: np.ndarray
+    flaw: str
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Flawed(bw.environments.Environment):
+    """Bernoulli losses with means 0.4, 0.6, 0.6, unless there is a flaw."""
+
+    flaw: Any = ""
+    n_arms: int = 3
+
+    @property
+    def gaps(self):
+        return np.array([0.0, 0.2, 0.2])
+
+    def mean_losses(self):
+        known = {"means": self.gaps + 0.3, "differ": 2.0 * self.gaps, "gaps": None}
+        return known.get(self.flaw if isinstance(self.flaw, str) else "", self.gaps + 0.4)
+
+    def parameters(self, horizon):
+        return FlawedParameters(self.gaps, self.flaw)
+
+
+costs_its_gap(FlawedParameters)
+
+
+@loss_of.register(FlawedParameters)
+def _(env, world, t, arm, uniforms):
+    if env.flaw == "random":
+        return float(np.random.random() < 0.5)  # noqa: NPY002 - on purpose
+    u = uniforms[{"draws": 2, "many": 40}.get(env.flaw, 0)]
+    return 1.0 if u < 0.4 + (0.0 if env.flaw == "gaps" else env.gaps[arm]) else 0.0
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        (
+            "means",
+            r"in 2000 rounds .* have mean losses \[0\.3925 .*\], expected \[0\.3 .*: loss_of, mean_losses",
+        ),
+        ("gaps", r"mean losses, less that of the best arm, \[0\. +0\. +0\. *\], expected \[0\. +0\.2 0\.2\]"),
+        (
+            "differ",
+            r"gaps must be mean_losses\(\), \[0\. +0\.4 0\.4\], less the smallest, got \[0\. +0\.2 0\.2\]",
+        ),
+        ("draws", r"a kernel reads beyond an array, index 2 .*: set draws = 3$"),
+        ("many", r"a kernel reads beyond an array, index 40 .*; machine code would read on"),
+        (
+            "random",
+            r"the same seed must give the same bits, .* when it is played again: kernels may use nothing",
+        ),
+        ([1], r"it must be hashable, but unhashable type: 'list' \(flaw\): use a tuple"),
+    ],
+)
+@pytest.mark.usefixtures("as_python")
+def test_a_flaw_of_a_world_is_named(flaw, said):
+    with pytest.raises(AssertionError, match=rf"Flawed\(flaw=.*\): .*{said}"):
+        check_environment(Flawed(flaw=flaw))
+
+
+@pytest.mark.usefixtures("as_python")
+def test_a_world_without_a_flaw_passes():
+    check_environment(Flawed())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (bw.environments.Bernoulli, r"environment must be an environment .*; write Bernoulli\("),
+        (None, r"environment must be an environment such as Bernoulli\(\.\.\.\), got None"),
+    ],
+)
+def test_what_is_no_environment_is_refused(given, said):
+    with pytest.raises(bw.errors.InvalidArgumentError, match=said):
+        check_environment(given)
 
 
 def test_a_kernel_is_registered_once():

@@ -26,6 +26,7 @@ from bothworlds.simplex.regularizers.base import (
 )
 from bothworlds.simplex.solve import _solve
 from bothworlds.testing import check_regularizer
+from bothworlds.testing.regularizers import regularizer_can_be_accounted, regularizer_reaches
 from playing import interpret
 
 pytestmark = pytest.mark.compiled
@@ -73,6 +74,66 @@ def test_a_regularizer_with_a_wrong_spread_is_noticed(monkeypatch):
     interpret(monkeypatch, _solve)
     with pytest.raises(AssertionError, match=r"spread at p = .* is .*, ψ gives"):
         check_regularizer(Bent())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda regularizer, p, height, w: math.expm1(w) - w if w > -1e9 else math.nan, "nan"),
+        (lambda regularizer, p, height, w: math.expm1(w) - w if w > -1e9 else 1.0, r"1\.0"),
+        (lambda regularizer, p, height, w: math.expm1(w) - w + 0.0 / math.exp(w), "ZeroDivisionError.*"),
+    ],
+)
+def test_a_spread_that_does_not_reach_zero_is_noticed(wrong, said, monkeypatch):
+    interpret(monkeypatch, _solve)
+    monkeypatch.setitem(spread.implementations, BentParameters, wrong)
+    with pytest.raises(AssertionError, match=rf"w = -inf is {said}, at w = -300 it is 299: .*give the limit"):
+        check_regularizer(Bent())
+
+
+def test_a_spread_has_a_limit_where_the_potential_has(monkeypatch):
+    right = spread.implementations[type(bw.Shannon().parameters())]
+    monkeypatch.setitem(
+        spread.implementations,
+        type(bw.Shannon().parameters()),
+        lambda regularizer, p, height, w: right(regularizer, p, height, w) if w > -1e9 else math.inf,
+    )
+    with pytest.raises(AssertionError, match=r"w = -inf is inf, at w = -300 it is 0\.95\d+: "):
+        regularizer_can_be_accounted(bw.Shannon())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            lambda regularizer, height: math.exp(900.0 * height),
+            r"reach\(1\) must be a depth .*, got OverflowError: math range error: 0 would do",
+        ),
+        (lambda regularizer, height: -1.0, r"reach\(1\) must be a depth v ≥ 0 .*, got -1: 0 would do"),
+        (lambda regularizer, height: 0.5, r"got 0\.5, where it is only 1\.64872: go deeper, to 1"),
+    ],
+)
+def test_a_reach_that_does_not_reach_is_noticed(wrong, said, monkeypatch):
+    monkeypatch.setitem(reach.implementations, BentParameters, wrong)
+    with pytest.raises(AssertionError, match=rf"Bent\(\): .*{said}"):
+        check_regularizer(Bent())
+
+
+@pytest.mark.parametrize("depth", [800.0, math.inf])
+def test_a_reach_may_be_beyond_what_numbers_can_say(depth, monkeypatch):
+    """The solver goes no deeper than ``DEEPEST``."""
+    monkeypatch.setitem(reach.implementations, BentParameters, lambda regularizer, height: depth)
+    regularizer_reaches(Bent())
+
+
+@dataclass(frozen=True)
+class Listed(Bent):
+    ranks: object = ()
+
+
+def test_a_regularizer_with_a_list_is_told_to_use_a_tuple():
+    with pytest.raises(AssertionError, match=r"it must be hashable, .*'list' \(ranks\): use a tuple"):
+        check_regularizer(Listed([1]))
 
 
 OURS = [
@@ -193,7 +254,7 @@ def test_a_regularizer_whose_slope_the_solver_cannot_use_is_noticed(power, said,
 @pytest.mark.parametrize("given", [Hill, "hill"])
 def test_a_regularizer_is_given_as_a_value(given, monkeypatch):
     monkeypatch.setitem(bw.Regularizer.registry, "hill", Hill)
-    with pytest.raises(bw.errors.InvalidArgumentError, match=r"; write Hill\(\)"):
+    with pytest.raises(bw.errors.InvalidArgumentError, match=r"; write Hill\(\.\.\.\)"):
         bw.FTRL(given)
 
 

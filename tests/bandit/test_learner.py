@@ -28,18 +28,33 @@ def fresh(case):
     return Learner(case.arms or 4, case.policy, horizon=3000 if case.needs_horizon else None)
 
 
-COUNTS_DRAWS = (bw.DelayedTsallisINF, bw.TsallisSwitch)
+NOTING = [
+    bw.DelayedTsallisINF(),
+    bw.TsallisSwitch(),
+    bw.Watched(bw.DelayedTsallisINF()),
+    bw.Restarting(bw.TsallisSwitch(), every=100),
+]
 
 
-@pytest.mark.parametrize("policy", [bw.DelayedTsallisINF(), bw.TsallisSwitch()], ids=repr)
-def test_policies_that_take_note_of_draws_are_refused(policy):
+@pytest.mark.parametrize("policy", NOTING, ids=repr)
+def test_policies_that_take_note_of_draws_are_refused(policy, monkeypatch):
     with pytest.raises(InvalidArgumentError, match="which takes note of its draws"):
         Learner(4, policy)
+    monkeypatch.setattr("bothworlds.bandit.learner._notes_unsaid", lambda bandit: False)
+    with pytest.raises(InvalidArgumentError, match="which takes note of its draws"):
+        Learner(4, policy)  # all of ours say so
+
+
+def test_without_a_weight_delays_play_no_part():
+    policy = bw.DelayedTsallisINF(weight=0.0)
+    assert not policy.notes_draws
+    assert not bw.Watched(policy).notes_draws
+    assert Learner(4, policy).policy == policy
 
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in CASES if not isinstance(case.policy, COUNTS_DRAWS)],
+    [case for case in CASES if not case.policy.notes_draws],
     ids=lambda case: repr(case.policy),
 )
 def test_every_policy_is_a_function_of_its_outcomes(case):

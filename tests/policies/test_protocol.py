@@ -78,6 +78,8 @@ class CautiousState(NamedTuple):
 class Cautious(bw.Policy):
     """Uniform; keeps the largest number of outstanding pulls it was told of."""
 
+    notes_draws = True
+
     def parameters(self, n_arms, horizon):
         return CautiousParameters(n_arms)
 

@@ -14,9 +14,10 @@ from bothworlds._jit import entry
 from bothworlds.policies.base import init, pull_once, update_once
 from bothworlds.policies.beta import NODES, WEIGHTS, log_gamma, probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
+from bothworlds.simulation.engine import play_block
 from bothworlds.variates import sample_beta
 from oracle import stochastic as oracle
-from playing import drawn, drive, histories, regret_of_arms
+from playing import drawn, drive, histories, interpret, regret_of_arms
 
 
 @entry
@@ -223,14 +224,28 @@ def mean_regret_of_two_rounds(losses):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("seed", [0, 1])
-def test_replications_round_fractional_losses_independently(seed):
-    """Constant losses: all that differs between replications is the draws and the rounding."""
-    world = bw.environments.LossTable(np.tile([0.5, 0.6], (2, 1)))
-    found = bw.simulate(bw.Thompson(), world, horizon=2, replications=2000, seed=seed).regret[0, :, -1]
-    exact = mean_regret_of_two_rounds([0.5, 0.6])
-    assert exact == pytest.approx(0.59 / 6)  # one chain for all replications gave 0.0834
-    assert abs(found.mean() - exact) < 4 * found.std() / np.sqrt(2000)
+@pytest.mark.parametrize(
+    ("policy", "seed"),
+    [
+        (bw.Thompson(), 0),
+        (bw.Thompson(), 1),
+        (bw.DiscountedThompson(), 0),
+        (bw.SlidingWindowThompson(window=2), 0),
+    ],
+    ids=repr,
+)
+def test_replications_round_fractional_losses_independently(policy, seed, monkeypatch):
+    """Constant losses: all that differs between replications is the draws and the rounding.
+
+    One observation is neither discounted nor out of a window, so the regret is the same for all three.
+    """
+    if policy != bw.Thompson():
+        interpret(monkeypatch, play_block)
+    world = bw.environments.LossTable(np.tile([0.2, 0.8], (2, 1)))
+    found = bw.simulate(policy, world, horizon=2, replications=4000, seed=seed).regret[0, :, -1]
+    exact = mean_regret_of_two_rounds([0.2, 0.8])
+    assert exact == pytest.approx(0.54)  # one chain for all replications gives 0.5 or 0.6
+    assert abs(found.mean() - exact) < 4 * found.std() / np.sqrt(4000)
 
 
 @pytest.mark.compiled

@@ -426,6 +426,18 @@ def forget_draws(bandit: Bandit) -> None:
 
 def require_no_memory_of_draws(bandit: Bandit) -> None:
     """Refuse a policy that its draws change, or the number of those that are open."""
+    if bandit._policy.notes_draws or _notes_unsaid(bandit):
+        raise InvalidArgumentError(
+            "policy",
+            bandit._policy,
+            "a function of its feedback",
+            got=f"{bandit._policy!r}, which takes note of its draws",
+            fix="the log has an order of feedback, and none of draws: use another policy, or a Bandit",
+        )
+
+
+def _notes_unsaid(bandit: Bandit) -> bool:
+    """Does ``before_draw`` change a policy of others that does not say ``notes_draws``? Logs stand on it."""
     one, other = (statefile.clone_state(bandit._state) for _ in range(2))
     half = np.zeros(bandit._n_played)
     half[0] = 1.0
@@ -435,14 +447,7 @@ def require_no_memory_of_draws(bandit: Bandit) -> None:
         before_draw(bandit._params, state, 0, EVERYONE)
     counted = statefile.clone_state(other)
     before_draw(bandit._params, counted, 7, EVERYONE)
-    if not (_equal(one, other) and _equal(counted, other)):
-        raise InvalidArgumentError(
-            "policy",
-            bandit._policy,
-            "a function of its feedback",
-            got=f"{bandit._policy!r}, which takes note of its draws",
-            fix="the log has an order of feedback, and none of draws: use another policy, or a Bandit",
-        )
+    return not (_equal(one, other) and _equal(counted, other))
 
 
 def _equal(one: Any, other: Any) -> bool:

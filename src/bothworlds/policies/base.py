@@ -26,8 +26,8 @@ policies register ``step``; the default, which does nothing, is for those whose 
 ``init``, ``grow`` and ``retire`` are called from Python only; all others must compile (docs/kernels.md).
 
 ``learn`` and ``step`` do all the learning, so a policy is a function of its feedback in the order of
-arrival: pulls without feedback do not move it (unless it registers ``before_draw``), and the distribution
-in force can be read at any time. Weight and memo are fixed at the draw and travel with the pull.
+arrival: pulls without feedback do not move it (unless it says ``notes_draws``), and the distribution in
+force can be read at any time. Weight and memo are fixed at the draw and travel with the pull.
 
 *Arms that sleep, arrive and retire.* A policy solves for all its arms, awake or not. Availability is
 conditioning after that, in one place: ``restrict`` writes the probabilities among the arms that are awake to
@@ -76,6 +76,9 @@ class Policy(Value, ABC):
 
     in_blocks: ClassVar[bool] = False
     """Does it play an arm for a while before it draws another?"""
+
+    notes_draws: ClassVar[bool] = False
+    """Do its draws, or the number of those whose feedback has not come, change what it plays?"""
 
     fixed_arms: ClassVar[str | None] = "nobody has said what it is to learn of arms that were asleep"
     """Why its arms cannot sleep, arrive or retire; None if they can."""
@@ -262,7 +265,7 @@ def weighs(params: Any) -> bool:
 
 @generic(inline=True)
 def before_draw(params: Any, state: Any, outstanding: int, awake: FloatArray) -> None:
-    """Take note of what is known before a draw, which may change a policy without feedback.
+    """Take note of what is known before a draw. One that this changes without feedback says ``notes_draws``.
 
     ``outstanding`` is the number of pulls whose feedback has not come; ``awake`` holds 1 for arms that can
     be played and 0 for others, or nothing where all can.

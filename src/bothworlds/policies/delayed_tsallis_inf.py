@@ -120,6 +120,7 @@ class DelayedTsallisINF(Policy, name="delayed-tsallis-inf"):
     J. Zimmert, Y. Seldin: An Optimal Algorithm for Adversarial Bandits with Arbitrary Delays. AISTATS 2020.
     """
 
+    notes_draws: ClassVar[bool] = True  # but for weight 0
     fixed_arms: ClassVar[str | None] = (
         "nobody has said what arms that were asleep are to learn of late feedback"
     )
@@ -127,6 +128,10 @@ class DelayedTsallisINF(Policy, name="delayed-tsallis-inf"):
     skipping: bool = True
     _: KW_ONLY
     weight: NonNegative = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(notes_draws=self.weight > 0.0)
 
     def parameters(self, n_arms: int, horizon: int | None) -> Any:
         """Those of Tsallis-INF and of what counts delay; for weight 0 Tsallis-INF itself."""

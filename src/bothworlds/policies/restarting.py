@@ -98,7 +98,7 @@ class Restarting(Policy, name="restarting"):
         super().__post_init__()
         if self.policy.marks_memos:
             raise InvalidArgumentError("policy", self.policy, "a policy that is not a wrapper itself")
-        inherited = ("draws", "decoupled", "in_blocks", "fixed_arms")
+        inherited = ("draws", "decoupled", "in_blocks", "notes_draws", "fixed_arms")
         self._set(**{name: getattr(self.policy, name) for name in inherited})
 
     def parameters(self, n_arms: int, horizon: int | None) -> RestartingParameters:

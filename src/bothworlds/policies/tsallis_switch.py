@@ -94,6 +94,7 @@ class TsallisSwitch(Policy, name="tsallis-switch"):
     """
 
     in_blocks: ClassVar[bool] = True
+    notes_draws: ClassVar[bool] = True
     fits: ClassVar[frozenset[str]] = frozenset({SWITCHING})
     fixed_arms: ClassVar[str | None] = "an arm that falls asleep would end its block"
 

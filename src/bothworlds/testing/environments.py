@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from bothworlds.environments.base import (
     Totals,
     add_to_totals,
     benchmark,
+    cost_of,
     loss_of,
     open_world,
     prepare,
     reads_p,
+    wake,
 )
 from bothworlds.policies import Policy, TsallisINF
 from bothworlds.policies.base import (
@@ -27,7 +30,7 @@ from bothworlds.policies.base import (
     learn,
 )
 from bothworlds.simulation import replay, simulate
-from bothworlds.testing.promise import require
+from bothworlds.testing.promise import FAR_OUT, in_bounds, require, require_hashable
 
 
 class AlwaysParameters(NamedTuple):
@@ -91,11 +94,13 @@ def check_environment(environment: Environment, *, horizon: int = 120) -> None:
     AssertionError
         Which promise is broken, and how.
     """
+    case = EnvironmentCase(Environment.require(environment, name="environment"), horizon)
     for check in ENVIRONMENT_CHECKS:
-        check(EnvironmentCase(environment, horizon))
+        check(case)
 
 
 POLICY = TsallisINF()
+DRAWN = 2000  # rounds by which means are judged
 
 
 def _run(case: EnvironmentCase, policy: Any = POLICY, **options: Any) -> Any:
@@ -109,18 +114,45 @@ def _uniforms(case: EnvironmentCase) -> FloatArray:
 
 
 def environment_is_a_value(case: EnvironmentCase) -> None:
-    """Hashable, and a pickle of it is the same world."""
+    """Hashable, and it says how regret is measured."""
     world = case.environment
-    require({world: 1}[world] == 1, world, "an environment must be hashable")
-    twin = pickle.loads(pickle.dumps(world))
-    require(repr(twin) == repr(world), world, "a pickle must give back the same environment")
+    require_hashable(world)
     require(world.n_arms >= 1, world, f"n_arms must be at least 1, got {world.n_arms}")
     by_gaps = world.regret_kind == Environment.regret_kind  # what it is where nothing is said
     compared = type(world.parameters(case.horizon)) in benchmark.implementations
     message = "regret_kind must say in words how regret is measured: to a benchmark, not by gaps"
     require(world.regret_kind and not (by_gaps and compared), world, message)
+
+
+def environment_stays_in_its_arrays(case: EnvironmentCase) -> None:
+    """Kernels read no uniform that the round does not have, and nothing else beyond an array."""
+    world, n = case.environment, case.environment.n_arms
+    if world.made_in_blocks:
+        return
+    env = world.parameters(case.horizon)
+
+    def play(draws: int) -> None:
+        opened, p, awake = open_world(env), np.full(n, 1.0 / n), np.empty(n)
+        for t, uniforms in enumerate(np.random.default_rng(3).random((case.horizon, draws)), 1):
+            wake(env, t, uniforms, awake)
+            prepare(env, opened, t, p, uniforms)
+            add_to_totals(env, opened)
+            arm = t % n
+            loss_of(env, opened, t, arm, uniforms)
+            cost_of(env, opened, t, arm, uniforms)
+            benchmark(env, opened, t)
+
+    in_bounds(world, max(1, world.draws), play)
+
+
+def environment_survives_pickling(case: EnvironmentCase) -> None:
+    """A pickle of it is the same world."""
+    world = case.environment
+    twin = pickle.loads(pickle.dumps(world))
+    fix = "keep all that it is in fields"
+    require(repr(twin) == repr(world), world, f"a pickle must give back the same environment: {fix}")
     same = np.array_equal(_run(case).regret, _run(EnvironmentCase(twin, case.horizon)).regret, equal_nan=True)
-    require(same, world, "a pickle must be the same world, bit by bit")
+    require(same, world, f"a pickle must be the same world, bit by bit: {fix}")
 
 
 def environment_has_losses_in_range(case: EnvironmentCase) -> None:
@@ -128,10 +160,10 @@ def environment_has_losses_in_range(case: EnvironmentCase) -> None:
     run = _run(case, trace=True, checkpoints=range(1, case.horizon + 1))
     for trace, losses in zip(run.traces[0], run.losses[0], strict=True):
         inside = ((trace.losses >= 0.0) & (trace.losses <= 1.0)).all()
-        require(inside, case.environment, "losses must be in [0, 1]")
+        require(inside, case.environment, "losses must be in [0, 1]: scale them in loss_of")
         total = np.cumsum(trace.losses)
         adds_up = np.allclose(losses[: total.size], total, rtol=1e-12)
-        require(adds_up, case.environment, "losses must be the same, however often they are asked for")
+        require(adds_up, case.environment, "loss_of must give the same however often it is asked")
 
 
 def environment_prepares_losses_in_range(case: EnvironmentCase) -> None:
@@ -152,9 +184,16 @@ def environment_keeps_its_bits(case: EnvironmentCase) -> None:
     run = _run(case).regret
     for options in ({}, {"block": 1}, {"block": 7, "jobs": 2}):
         same = np.array_equal(_run(case, **options).regret, run, equal_nan=True)
-        require(same, case.environment, f"the same seed must give the same bits, but not with {options}")
+        how = f"with {options}" if options else "when it is played again"
+        message = f"the same seed must give the same bits, but other ones come {how}"
+        fix = "kernels may use nothing random but their uniforms, and keep nothing outside of their world"
+        require(same, case.environment, f"{message}: {fix}")
     beside = _run(case, {"x": POLICY, "y": Always(0)}).regret
-    require(np.array_equal(beside[:1], run, equal_nan=True), case.environment, "another policy changed a run")
+    require(
+        np.array_equal(beside[:1], run, equal_nan=True),
+        case.environment,
+        f"another policy changed a run: {fix}",
+    )
 
 
 def environment_sees_what_it_watches(case: EnvironmentCase) -> None:
@@ -219,7 +258,7 @@ def environment_agrees_with_its_gaps(case: EnvironmentCase) -> None:
     """Gaps, optimal arms, corruption and spread belong together."""
     world, gaps = case.environment, case.environment.gaps
     if gaps is None:
-        require(world.optimal_arms is None, world, "optimal arms without gaps")
+        require(world.optimal_arms is None, world, "optimal arms without gaps: override gaps instead")
         return
     require(gaps.shape == (world.n_arms,), world, f"gaps must have {world.n_arms} entries, got {gaps.shape}")
     require(gaps.min() == 0.0, world, f"the smallest gap must be 0, got {gaps.min()}")
@@ -232,13 +271,49 @@ def environment_agrees_with_its_gaps(case: EnvironmentCase) -> None:
         )
 
 
+def environment_agrees_with_its_means(case: EnvironmentCase) -> None:
+    """Losses have the means that ``mean_losses`` says, or differ by the gaps, up to chance."""
+    world, n = case.environment, case.environment.n_arms
+    means, gaps = world.mean_losses(), world.gaps
+    if means is not None and gaps is not None:
+        fine = np.allclose(means - means.min(), gaps, atol=1e-9)
+        require(fine, world, f"gaps must be mean_losses(), {means}, less the smallest, got {gaps}")
+    env = world.parameters(case.horizon)
+    clean = gaps is not None and world.corruption(case.horizon) == 0.0
+    if world.made_in_blocks or reads_p(env) or not (means is not None or clean):
+        return
+    losses, p, opened = np.empty((DRAWN, n)), np.full(n, math.nan), open_world(env)
+    for i, uniforms in enumerate(np.random.default_rng(4).random((DRAWN, max(1, world.draws)))):
+        t = i % case.horizon + 1
+        if t == 1:
+            opened = open_world(env)
+        prepare(env, opened, t, p, uniforms)
+        add_to_totals(env, opened)
+        losses[i] = [loss_of(env, opened, t, arm, uniforms) for arm in range(n)]
+    if means is not None:  # losses are in [0, 1], so their variance is at most m(1 − m)
+        what, expected, variance = "mean losses", means, means * (1.0 - means)
+    else:
+        assert gaps is not None
+        losses = losses - losses[:, [int(np.argmin(gaps))]]
+        what, expected, variance = "mean losses, less that of the best arm,", gaps, np.ones(n)
+    found, error = losses.mean(axis=0), np.sqrt(variance / DRAWN)
+    message = (
+        f"in {DRAWN} rounds the arms have {what} {found.round(4)}, expected {expected} ± {error.round(4)}"
+    )
+    fix = "loss_of, mean_losses() and gaps must be of the same world"
+    require((np.abs(found - expected) <= FAR_OUT * error + 1e-9).all(), world, f"{message}: {fix}")
+
+
 ENVIRONMENT_CHECKS: tuple[Callable[[EnvironmentCase], None], ...] = (
     environment_is_a_value,
+    environment_stays_in_its_arrays,
+    environment_keeps_its_bits,
+    environment_survives_pickling,
     environment_has_losses_in_range,
     environment_prepares_losses_in_range,
-    environment_keeps_its_bits,
     environment_sees_what_it_watches,
     environment_replays,
     environment_has_honest_regret,
     environment_agrees_with_its_gaps,
+    environment_agrees_with_its_means,
 )

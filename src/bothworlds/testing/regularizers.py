@@ -12,9 +12,17 @@ import numpy as np
 
 from bothworlds.policies import FTRL
 from bothworlds.simplex.regularizers import Hybrid, Regularizer, Shannon
-from bothworlds.simplex.regularizers.base import potential, reach, require_regularizer, rise, slope, spread
+from bothworlds.simplex.regularizers.base import (
+    DEEPEST,
+    potential,
+    reach,
+    require_regularizer,
+    rise,
+    slope,
+    spread,
+)
 from bothworlds.simplex.solve import solve
-from bothworlds.testing.promise import require
+from bothworlds.testing.promise import require, require_hashable
 from bothworlds.theory import account
 
 
@@ -38,9 +46,11 @@ DEPTHS = (0.0, 1e-3, 0.1, 1.0, 3.0, 10.0, 30.0)
 def regularizer_is_a_value(regularizer: Regularizer) -> None:
     """Equal to its copies, hashable; pickle gives it back."""
     require_regularizer(regularizer)
+    require_hashable(regularizer)
+    fix = "leave __eq__ and __hash__ to dataclass, and let fields be numbers, words, tuples and parts"
     for again in (copy.deepcopy(regularizer), pickle.loads(pickle.dumps(regularizer))):
-        require(again == regularizer, regularizer, "a copy must be equal")
-        require(hash(again) == hash(regularizer), regularizer, "a copy must have the same hash")
+        same = again == regularizer and hash(again) == hash(regularizer)
+        require(same, regularizer, f"a copy must be equal: {fix}")
 
 
 def _slope(regularizer: Regularizer, depth: float) -> tuple[float, float, float]:
@@ -88,10 +98,20 @@ def regularizer_reaches(regularizer: Regularizer) -> None:
     lowest = slope(params, 0.0)[0]
     for depth in DEPTHS:
         height = max(lowest, slope(params, depth)[0])
-        found = reach(params, height)
-        there = slope(params, found)[0]
-        message = f"reach({height}) = {found}, where h is only {there}"
-        require(there >= height - 1e-9 * abs(height), regularizer, message)
+        found = math.nan
+        try:
+            found = float(reach(params, height))
+            said = f"{found:g}"
+        except (ArithmeticError, ValueError) as error:
+            said = f"{type(error).__name__}: {error}"
+        message = f"reach({height:g}) must be a depth v ≥ 0 where h is at least that, got {said}"
+        require(found >= 0.0, regularizer, f"{message}: {depth:g} would do")
+        try:
+            there = slope(params, min(found, DEEPEST))[0]  # the solver goes no deeper
+        except OverflowError:
+            there = math.inf
+        enough = there >= height - 1e-9 * abs(height)
+        require(enough, regularizer, f"{message}, where it is only {there:g}: go deeper, to {depth:g}")
 
 
 def regularizer_can_be_solved(regularizer: Regularizer) -> None:
@@ -137,6 +157,7 @@ def regularizer_can_be_accounted(regularizer: Regularizer) -> None:
             got = spread(params, p, height, w)
             message = f"spread at p = {p:.4g}, w = {w:.3g} is {got}, ψ gives {wanted}"
             require(math.isclose(got, wanted, rel_tol=1e-5, abs_tol=1e-9), regularizer, message)
+        _require_spread_to_zero(regularizer, p, height)
     policy = FTRL(regularizer, log_barrier=1.0, theta=1.0, alpha=0.5)
     for inside, outside in ((1, 1), (2, 2), (1, 4), (4, 4), (3, 2)):
         n = inside + outside
@@ -147,6 +168,31 @@ def regularizer_can_be_accounted(regularizer: Regularizer) -> None:
         gap = float(np.abs(a.terms["total"] - a.terms["benchmark"] - parts).max())
         message = f"with {inside} optimal of {n} arms the parts of the regret miss the whole by {gap:.3g}"
         require(gap <= 1e-9, regularizer, message)
+
+
+def _require_spread_to_zero(regularizer: Regularizer, p: float, height: float) -> None:
+    """``spread`` at w = −∞, an arm that ends at p = 0, is the limit: finite where ψ(0) is, else infinite."""
+    params = regularizer.parameters()
+    near, nearer = (_spread(params, p, height, w) for w in (-150.0, -300.0))
+    try:
+        found = float(spread(params, p, height, -math.inf))
+        said = str(found)
+    except (ArithmeticError, ValueError) as error:
+        found, said = math.nan, f"{type(error).__name__}: {error}"
+    there = found >= nearer * (1.0 - 1e-9)
+    if math.isclose(near, nearer, rel_tol=1e-9):
+        there = math.isclose(found, nearer, rel_tol=1e-6)
+    message = f"spread at p = {p:.4g}, w = -inf is {said}, at w = -300 it is {nearer:g}"
+    fix = "arms get to p = 0, so give the limit there (0 times infinity is NaN)"
+    require(there, regularizer, f"{message}: {fix}")
+
+
+def _spread(params: Any, p: float, height: float, w: float) -> float:
+    """Infinite where Python has an error, and machine code has none."""
+    try:
+        return float(spread(params, p, height, w))
+    except OverflowError:
+        return math.inf
 
 
 REGULARIZER_CHECKS: tuple[Callable[[Regularizer], None], ...] = (

@@ -141,7 +141,7 @@ class Watched(Policy, name="watched"):
         super().__post_init__()
         if not _can_be_watched(type(self.policy)):
             self._refuse()
-        self._set(fixed_arms=self.policy.fixed_arms)
+        self._set(fixed_arms=self.policy.fixed_arms, notes_draws=self.policy.notes_draws)
 
     def _refuse(self) -> None:
         working = sorted(kind.__name__ for kind in Policy.registry.values() if _can_be_watched(kind))
