@@ -90,7 +90,7 @@ class View:
     """When the last point was drawn, in milliseconds since 1970."""
 
     def __post_init__(self) -> None:
-        self.evidence_state = evidence_state.init(self.n_arms, self.full)
+        self.evidence_state = evidence_state.init_evidence(self.n_arms, self.full)
 
     def grow(self, n_arms: int) -> None:
         """Add arms, of which nothing is known, until there are so many."""
@@ -271,7 +271,7 @@ class Monitor:
             for number in anew:
                 view = self._views[number]
                 view.restarts, view.since = view.restarts + 1, row.at
-                view.evidence_state = evidence_state.init(view.n_arms, view.full)
+                view.evidence_state = evidence_state.init_evidence(view.n_arms, view.full)
         if anew and self._made > row.at:
             self._count(db, row.at, self._made, anew)
 
@@ -486,7 +486,7 @@ def compile_kernels() -> None:
 
 def _compute_once() -> None:
     for full in (False, True):
-        state = evidence_state.init(2, full)
+        state = evidence_state.init_evidence(2, full)
         arms, values = np.zeros(1, np.int64), np.ones(1)
         evidence_state.take_in(state, arms, values, values)
         evidence_state.answered_many(state, arms, values, values)
