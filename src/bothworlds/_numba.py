@@ -112,15 +112,15 @@ class InnerCompiler(QuickCompiler):
 
     def compile_extra(self, func: Any) -> Any:
         target, flags = self.state.targetctx, self.state.flags.summary()
-        self.name = name_of(func, self.state.args, target, flags)
-        found = _code_cache.load(self.name) if self.name else None
+        self.name = name_in_cache(func, self.state.args, target, flags)
+        found = _code_cache.load_code(self.name) if self.name else None
         made = self._linkable(found) if found else None
         wanted = tuple(self.state.args)  # another class may have the name of the one that it was made for
         if made is None or made.signature.args != wanted:
             self.state.library = InnerCode(target.codegen(), func.__qualname__)
             made, found = super().compile_extra(func), None
         if self.name and not found and not made.library.has_dynamic_globals:
-            _code_cache.save(self.name, serialize.dumps(_to_link(made)))
+            _code_cache.save_code(self.name, serialize.dumps(_to_link(made)))
         key: Any = [].append  # callers find the code by what Python would call: a builtin like no other
         made = made._replace(entry_point=key)
         target.insert_user_function(key, made.fndesc, [made.library])
@@ -305,14 +305,16 @@ def _spell(kind: Any) -> str:
     return f"{type(kind).__name__} {kind}{fields}[{', '.join(map(_spell, _inside(kind)))}]"
 
 
-def name_of(function: Callable[..., Any], argument_types: Iterable[Any], target: Any, flags: str = "") -> str:
+def name_in_cache(
+    function: Callable[..., Any], argument_types: Iterable[Any], target: Any, flags: str = ""
+) -> str:
     """Under which name the cache has ``function`` for these types; empty where it cannot be told."""
     kinds = tuple(argument_types)
     classes = dict.fromkeys(found for kind in kinds for found in _classes(kind))
     others = [implementation for found in classes for implementation in _jit.outside.get(found, ())]
     compiler = numba.__version__, sys.implementation.cache_tag, target.codegen().magic_tuple(), flags
     try:
-        return _code_cache.name_of(function, *others, types=f"{list(map(_spell, kinds))} {compiler}")
+        return _code_cache.file_name_of(function, *others, types=f"{list(map(_spell, kinds))} {compiler}")
     except _code_cache.UnnamedError:
         return ""
 
@@ -325,19 +327,19 @@ class DiskCache(caching.NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
-        name = name_of(self.function, sig, target_context)
-        found = _code_cache.load(name) if name else None
+        name = name_in_cache(self.function, sig, target_context)
+        found = _code_cache.load_code(name) if name else None
         made = CompileResult._rebuild(target_context, *serialize.loads(found)) if found else None
         return made if made is not None and made.signature.args == tuple(sig) else None
 
     def has(self, sig: Any, target_context: Any) -> bool:
-        name = name_of(self.function, sig, target_context)
-        return bool(name) and _code_cache.has(name)
+        name = name_in_cache(self.function, sig, target_context)
+        return bool(name) and _code_cache.has_code(name)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        name = name_of(self.function, sig, data.target_context)
+        name = name_in_cache(self.function, sig, data.target_context)
         if name and not data.library.has_dynamic_globals:
-            _code_cache.save(name, serialize.dumps(data._reduce()))
+            _code_cache.save_code(name, serialize.dumps(data._reduce()))
 
 
 # --- blocks of four numbers -----------------------------------------------------------------------------

@@ -280,7 +280,7 @@ def _(
         if in_debt or changed:
             hand_over(params, state, not in_debt)
         else:
-            count(state, arm, loss)
+            count_loss(state, arm, loss)
     restarts = 1.0 if memo == HANDED_OVER else 0.0  # others than the FTRL's: only the mean takes note
     learn(machine(params, state), as_played(params, state), arm, loss, weight, restarts)
 
@@ -343,7 +343,7 @@ def hand_over(params: InsuredParameters, state: InsuredState, trusted: bool) -> 
 
 
 @kernel(inline=True)
-def count(state: InsuredState, arm: int, loss: float) -> None:
+def count_loss(state: InsuredState, arm: int, loss: float) -> None:
     """Take a loss into the mean of its arm, and find the leader."""
     if state.entropies[arm] == NO_ARM:
         return  # it has retired

@@ -115,7 +115,7 @@ def prior(n_arms: int) -> ThompsonState:
 
 
 @kernel
-def rounded(loss: float, memo: float) -> float:
+def bernoulli(loss: float, memo: float) -> float:
     """1 with probability ``loss``, else 0; the memo is uniform on (0, 1): always for 1, never for 0."""
     return 1.0 if memo < loss else 0.0
 
@@ -187,7 +187,7 @@ def _(params: ThompsonParameters) -> ThompsonState:
 
 
 def _learn(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
-    one = rounded(loss, memo)
+    one = bernoulli(loss, memo)
     state.ones[arm] += one
     state.zeros[arm] += 1.0 - one
 

@@ -383,10 +383,13 @@ class Monitor:
         drift = False
         if evidence is not None:
             found = list(evidence.intervals().values())
-            means = [number(one.estimate) for one in found]
-            lows, highs = [number(one.low) for one in found], [number(one.high) for one in found]
+            means = [finite_or_none(one.estimate) for one in found]
+            lows, highs = (
+                [finite_or_none(one.low) for one in found],
+                [finite_or_none(one.high) for one in found],
+            )
             lost = evidence.regret
-            regret = [number(lost.low), number(lost.estimate), number(lost.high)]
+            regret = [finite_or_none(lost.low), finite_or_none(lost.estimate), finite_or_none(lost.high)]
             drift = bool(evidence.drift)
         return Point(
             at,
@@ -496,6 +499,6 @@ def _compute_once() -> None:
             _ = evidence.intervals(), evidence.regret, evidence.drift
 
 
-def number(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A number, or None in the place of NaN and infinities, which JSON does not have."""
     return None if math.isnan(value) or math.isinf(value) else value

@@ -244,14 +244,14 @@ def meet_batch(state: BatchState, env: Any, worlds: Any, t: int, uniforms: Float
     loss2, cost2, clean2 = meet(env, item_of(worlds, c), t, arms[LANES * ARM + 2], uniforms[c, k], p)
     loss3, cost3, clean3 = meet(env, item_of(worlds, d), t, arms[LANES * ARM + 3], uniforms[d, k], p)
     losses = block_of(loss0, loss1, loss2, loss3)
-    add(tally, COST, block_of(cost0, cost1, cost2, cost3))
-    add(tally, CLEAN, block_of(clean0, clean1, clean2, clean3))
-    add(tally, SUFFERED, losses)
+    add_to_tally(tally, COST, block_of(cost0, cost1, cost2, cost3))
+    add_to_tally(tally, CLEAN, block_of(clean0, clean1, clean2, clean3))
+    add_to_tally(tally, SUFFERED, losses)
     return losses
 
 
 @kernel(inline=True)
-def add(tally: FloatArray, k: int, block: Any) -> None:
+def add_to_tally(tally: FloatArray, k: int, block: Any) -> None:
     """Add to the running totals of four replications."""
     store(tally, LANES * k, load(tally, LANES * k) + block)
 
