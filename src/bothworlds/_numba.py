@@ -545,7 +545,7 @@ def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
     )
     provide(_simd.store, types.void, lower_store)
     provide(_simd.fill, block, lambda context, builder, kinds, args: spread(builder, args[0]))
-    provide(_simd.block_of, block, lower_pack)
+    provide(_simd.make_block, block, lower_pack)
     provide(_simd.add_up, number, lower_add_up)
     provide(_simd.least, block, pick("<"))
     provide(_simd.most, block, pick(">"))

@@ -45,7 +45,7 @@ def fill(value: float) -> Any:
     return np.full(LANES, value)
 
 
-def block_of(a: float, b: float, c: float, d: float) -> Any:
+def make_block(a: float, b: float, c: float, d: float) -> Any:
     """A block of four numbers."""
     return np.array([a, b, c, d])
 

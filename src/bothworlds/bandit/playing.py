@@ -168,7 +168,7 @@ class Playing:
             what = {"policy": policy, "n_arms": self._n_played, "horizon": self._horizon, "part": part}
             return what | {"problem": self._problem.to_dict()}
 
-        _changeover.start(owner, kernels, n_arms=self._n_played, recipe=recipe)
+        _changeover.give_kernels(owner, kernels, n_arms=self._n_played, recipe=recipe)
 
     @property
     def _n_played(self) -> int:

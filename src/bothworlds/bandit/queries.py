@@ -197,7 +197,7 @@ class Queries(Changing):
         return printing.line(self)
 
     def __str__(self) -> str:
-        return printing.as_text(self)
+        return printing.plain_table(self)
 
     def _repr_html_(self) -> str:
-        return printing.as_html(self)
+        return printing.notebook_page(self)

@@ -13,11 +13,11 @@ from bothworlds._simd import (
     LANES,
     add_up,
     all_at_most,
-    block_of,
     exp_of,
     fill,
     load,
     log_of,
+    make_block,
     most,
     root,
     store,
@@ -295,7 +295,7 @@ def take_in_residual(arms: FloatArray, at: int, mean: float, loss: float) -> boo
     variance = mean * (1.0 - mean)
     arms[at + SQUARES] += residual * residual
     arms[at + VARIANCE] += variance
-    keep = block_of(1.0 - 2.0**-4, 1.0 - 2.0**-7, 1.0 - 2.0**-10, 1.0 - 2.0**-14)
+    keep = make_block(1.0 - 2.0**-4, 1.0 - 2.0**-7, 1.0 - 2.0**-10, 1.0 - 2.0**-14)
     leaky = keep * load(arms, at + LEAKY) + residual
     noise = keep * keep * load(arms, at + NOISE) + variance
     store(arms, at + LEAKY, leaky)
@@ -354,7 +354,7 @@ def count_loss(state: InsuredState, arm: int, loss: float) -> None:
     mean = (total + 0.5) / (n + 1.0)
     arms[at + COUNT] = n
     arms[at + SUM] = total
-    store(arms, at + LOGS, log_of(block_of(mean, 1.0 - mean, n, 1.0)))
+    store(arms, at + LOGS, log_of(make_block(mean, 1.0 - mean, n, 1.0)))
     state.entropies[arm] = mean * arms[at + LOGS] + (1.0 - mean) * arms[at + LOGS + 1]
     ratio = min(1.0, (arms[at + SQUARES] + PRIOR) / (arms[at + VARIANCE] + PRIOR))
     state.scales[arm] = GREED * n / ratio

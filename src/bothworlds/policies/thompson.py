@@ -18,6 +18,7 @@ from bothworlds.policies.base import (
     memo_of,
     restrict,
     weighs,
+    weighs_nothing,
     weight_of,
 )
 from bothworlds.policies.beta import probability_of_best, probability_of_smallest
@@ -135,10 +136,6 @@ def _weight(params: Any, state: Any, arm: int) -> float:
     return math.nan  # an integral that learning does not need
 
 
-def _weighs(params: Any) -> bool:
-    return False
-
-
 def _memo(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
     # for the rounding: a number that no arm's draw has used
     return expand(uniforms[0], params.n_arms << 32)
@@ -172,7 +169,7 @@ def samples_its_posterior(kind: type) -> None:
     """
     act.register(kind)(_act)
     weight_of.register(kind)(_weight)
-    weighs.register(kind)(_weighs)
+    weighs.register(kind)(weighs_nothing)
     memo_of.register(kind)(_memo)
     distribution.register(kind)(_distribution)
     restrict.register(kind, allocates=True)(_restrict)
@@ -238,5 +235,5 @@ def _(params: ThompsonSetParameters, state: ThompsonSetState, out: FloatArray) -
 
 
 weight_of.register(ThompsonSetParameters)(_weight)
-weighs.register(ThompsonSetParameters)(_weighs)
+weighs.register(ThompsonSetParameters)(weighs_nothing)
 learn.register(ThompsonSetParameters)(_learn)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._simd import all_at_most, block_of, exp_of, lane, log_of, most, root
+from bothworlds._simd import all_at_most, exp_of, lane, log_of, make_block, most, root
 
 HIGHEST = 709.0  # beyond it e^x overflows, which Python calls an error and compiled code infinity
 DOUBLINGS = 4  # from near to 16 times as far, which is as far as nearly all steps are
@@ -75,7 +75,7 @@ def far_bend(x: Any) -> Any:
             result = 2.0 * result + gain * gain
             part = 2.0 * part
         return result
-    return block_of(bend(lane(x, 0)), bend(lane(x, 1)), bend(lane(x, 2)), bend(lane(x, 3)))
+    return make_block(bend(lane(x, 0)), bend(lane(x, 1)), bend(lane(x, 2)), bend(lane(x, 3)))
 
 
 @generic
@@ -96,7 +96,7 @@ def far_expm1(x: Any) -> Any:
     """``expm1`` of a block whose numbers are not all near."""
     if all_at_most(size(x), NEAR * 2.0**DOUBLINGS):
         return x + far_bend(x)
-    return block_of(expm1(lane(x, 0)), expm1(lane(x, 1)), expm1(lane(x, 2)), expm1(lane(x, 3)))
+    return make_block(expm1(lane(x, 0)), expm1(lane(x, 1)), expm1(lane(x, 2)), expm1(lane(x, 3)))
 
 
 @generic
@@ -128,9 +128,9 @@ def far_exponentials(u: Any) -> tuple[Any, Any, Any]:
     a, b = exponentials(lane(u, 0)), exponentials(lane(u, 1))
     c, d = exponentials(lane(u, 2)), exponentials(lane(u, 3))
     return (
-        block_of(a[0], b[0], c[0], d[0]),
-        block_of(a[1], b[1], c[1], d[1]),
-        block_of(a[2], b[2], c[2], d[2]),
+        make_block(a[0], b[0], c[0], d[0]),
+        make_block(a[1], b[1], c[1], d[1]),
+        make_block(a[2], b[2], c[2], d[2]),
     )
 
 

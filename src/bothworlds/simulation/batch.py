@@ -18,7 +18,6 @@ import numpy as np
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
 from bothworlds._simd import (
     LANES,
-    block_of,
     each_at_most,
     fill,
     gather,
@@ -26,6 +25,7 @@ from bothworlds._simd import (
     item_of,
     least,
     load,
+    make_block,
     most,
     scatter,
     smallest,
@@ -196,7 +196,9 @@ def draw_batch(params: FTRLParameters, state: BatchState, u: FloatArray, k: int,
     """The arms: how many have a sum of p that does not exceed the target; never one with p = 0."""
     a, n = LANES * f, params.n_arms
     p, met = state.p[f], state.met[f]
-    target = block_of(u[a, k], u[a + 1, k], u[a + 2, k], u[a + 3, k]) * load(state.carried[f], LANES * TOTAL)
+    target = make_block(u[a, k], u[a + 1, k], u[a + 2, k], u[a + 3, k]) * load(
+        state.carried[f], LANES * TOTAL
+    )
     reached, arms = fill(0.0), fill(0.0)
     for i in range(n):
         reached = reached + load(p, LANES * i)
@@ -243,9 +245,9 @@ def meet_batch(state: BatchState, env: Any, worlds: Any, t: int, uniforms: Float
     loss1, cost1, clean1 = meet(env, item_of(worlds, b), t, arms[LANES * ARM + 1], uniforms[b, k], p)
     loss2, cost2, clean2 = meet(env, item_of(worlds, c), t, arms[LANES * ARM + 2], uniforms[c, k], p)
     loss3, cost3, clean3 = meet(env, item_of(worlds, d), t, arms[LANES * ARM + 3], uniforms[d, k], p)
-    losses = block_of(loss0, loss1, loss2, loss3)
-    add_to_tally(tally, COST, block_of(cost0, cost1, cost2, cost3))
-    add_to_tally(tally, CLEAN, block_of(clean0, clean1, clean2, clean3))
+    losses = make_block(loss0, loss1, loss2, loss3)
+    add_to_tally(tally, COST, make_block(cost0, cost1, cost2, cost3))
+    add_to_tally(tally, CLEAN, make_block(clean0, clean1, clean2, clean3))
     add_to_tally(tally, SUFFERED, losses)
     return losses
 

@@ -13,7 +13,7 @@ from bothworlds.policies.linear.model import (
     LinearPolicy,
     LinearState,
     Space,
-    add_latest,
+    add_latest_minus_half,
     end_learning,
     learns_linear_losses,
     mix_in_design,
@@ -123,5 +123,5 @@ def _(params: EXP2Parameters, state: LinearState) -> int:
     if not end_learning(state):
         return CONVERGED
     state.scalars[TUNING] += 1.0
-    add_latest(state)
+    add_latest_minus_half(state)
     return set_p(params, state)

@@ -13,7 +13,7 @@ from bothworlds.policies.linear.model import (
     LinearPolicy,
     LinearState,
     Space,
-    add_latest,
+    add_latest_minus_half,
     end_learning,
     learns_linear_losses,
     mix_in_design,
@@ -150,5 +150,5 @@ def _(params: LinearSPMParameters, state: LinearState) -> int:
         return CONVERGED
     star, h = star_and_penalty(params.alpha, state.q)
     raise_beta(params, state, stability_bound(params, star), h)
-    status = solve_matched(params, state, add_latest(state), HALF, state.q)
+    status = solve_matched(params, state, add_latest_minus_half(state), HALF, state.q)
     return FAILED if set_p(params, state) == FAILED else status

@@ -271,7 +271,7 @@ def end_learning(state: LinearState) -> bool:
 
 
 @kernel
-def add_latest(state: LinearState) -> float:
+def add_latest_minus_half(state: LinearState) -> float:
     """Add the estimates of the round, minus ½, to the sums; return the whole number subtracted from these."""
     smallest = add_latest_to(state.losses, state.latest)
     state.scalars[OFFSET] += 0.5

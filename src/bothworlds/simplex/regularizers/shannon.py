@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._simd import all_at_most, block_of, lane
+from bothworlds._simd import all_at_most, lane, make_block
 from bothworlds.simplex.growth import bend, expm1, log
 from bothworlds.simplex.regularizers.base import (
     Constants,
@@ -125,7 +125,7 @@ def _(p: Any, w: Any) -> Any:
 @kernel
 def entropy_spread_each(p: Any, w: Any) -> Any:
     """The same, one arm after another."""
-    return block_of(
+    return make_block(
         entropy_spread(lane(p, 0), lane(w, 0)),
         entropy_spread(lane(p, 1), lane(w, 1)),
         entropy_spread(lane(p, 2), lane(w, 2)),

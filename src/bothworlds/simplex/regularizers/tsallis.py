@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._simd import all_at_most, block_of, lane
+from bothworlds._simd import all_at_most, lane, make_block
 from bothworlds.settings import Within
 from bothworlds.simplex.growth import bend, expm1
 from bothworlds.simplex.growth import power as to_power
@@ -144,4 +144,4 @@ def _(w: Any, power: float) -> Any:
 def power_spread_each(w: Any, power: float) -> Any:
     """The same, one number after another."""
     a, b = power_spread(lane(w, 0), power), power_spread(lane(w, 1), power)
-    return block_of(a, b, power_spread(lane(w, 2), power), power_spread(lane(w, 3), power))
+    return make_block(a, b, power_spread(lane(w, 2), power), power_spread(lane(w, 3), power))
