@@ -24,7 +24,7 @@ from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.messages import Decide, Read, Report
 from bothworlds.service.replica import Replica
 from bothworlds.service.settings import checked_settings
-from bothworlds.service.store import Store, open_store
+from bothworlds.service.store import ServiceStore, open_store
 from bothworlds.service.store.base import EntryRow
 from bothworlds.service.store.sqlite import SQLiteStore
 from figures import Figure, print_figures
@@ -37,7 +37,7 @@ BANDITS, TAIL = 10_000, 1_000_000
 MEMORY = "/dev/shm"
 
 
-def store_at(url: str) -> Store:
+def store_at(url: str) -> ServiceStore:
     """As a service opens it."""
     return (
         SQLiteStore(url.removeprefix("sqlite:///"), fill=True)

@@ -57,8 +57,8 @@ _calls: dict[Any, Any] = {}
 def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     """``BaseFunction.get_call_type``, which numba asks ten times for each call, and each time looks anew."""
     flags = getattr(ConfigStack.top_or_none(), "_values", {})
-    told = tuple(sorted((name, str(flag)) for name, flag in flags.items()))
-    asked = self, context, tuple(args), tuple(kws.items()), told
+    in_force = tuple(sorted((name, str(flag)) for name, flag in flags.items()))
+    asked = self, context, tuple(args), tuple(kws.items()), in_force
     if asked not in _calls:
         _calls[asked] = FIND_CALL_TYPE(self, context, args, kws)
     return _calls[asked]
@@ -485,8 +485,8 @@ def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
         return builder.add(builder.bitcast(value, words), every(ONE - ROOT_HALF))
 
     def lower_mantissa(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        kept = builder.and_(shifted(builder, args[0]), every(MANTISSA))
-        return builder.bitcast(builder.add(kept, every(ROOT_HALF)), vector)
+        mantissa = builder.and_(shifted(builder, args[0]), every(MANTISSA))
+        return builder.bitcast(builder.add(mantissa, every(ROOT_HALF)), vector)
 
     def lower_exponent(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         # 2^52 + n, for whole n ≥ 0, has n for its last bits: no conversion that processors lack

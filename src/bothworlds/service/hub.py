@@ -44,7 +44,7 @@ from bothworlds.service.messages import (
 )
 from bothworlds.service.replica import Replica
 from bothworlds.service.settings import Settings, name_of
-from bothworlds.service.store.base import Store
+from bothworlds.service.store.base import ServiceStore
 from bothworlds.service.sweeping import Sweeper
 
 
@@ -104,7 +104,7 @@ class Hub:
 
     def __init__(
         self,
-        store: Store,
+        store: ServiceStore,
         project: str = "default",
         *,
         limits: HubLimits | None = None,

@@ -23,7 +23,7 @@ from bothworlds.service import ids, problems
 from bothworlds.service.counting import OpenDecisions
 from bothworlds.service.messages import Decision
 from bothworlds.service.settings import POOL, Settings, name_of
-from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, Store
+from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, ServiceStore
 
 DAY = 86_400.0  # seconds
 YOUNG = 3600.0  # seconds for which decisions are kept in any case
@@ -95,7 +95,7 @@ class Replica:
 
     def __init__(
         self,
-        store: Store,
+        store: ServiceStore,
         project: str,
         *,
         remembered: int,

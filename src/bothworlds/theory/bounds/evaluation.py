@@ -473,8 +473,8 @@ def bound_curve(
     whole = bound(policy, n_arms=n_arms, horizon=last, **setting)
     if max(marks) > last:
         raise InvalidArgumentError("horizon", last, f"at least the last round, {max(marks)}")
-    kept = [t for t in marks if t >= n_arms]
-    states = [_state(policy, replace(whole.setting, rounds=float(t))) for t in kept]
+    covered = [t for t in marks if t >= n_arms]
+    states = [_state(policy, replace(whole.setting, rounds=float(t))) for t in covered]
     return [
         {
             "round": t,
@@ -485,5 +485,5 @@ def bound_curve(
             "assumes": same.assumes,
         }
         for i, same in enumerate(whole.all)
-        for t, state in zip(kept, states, strict=True)
+        for t, state in zip(covered, states, strict=True)
     ]
