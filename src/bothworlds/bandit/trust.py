@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.matching import VANISHED, star_and_penalty, with_weight
+from bothworlds.policies.shared.matching import VANISHED, star_and_penalty, with_weight
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers.base import slope
 from bothworlds.simplex.regularizers.hybrid import HybridParameters

@@ -21,9 +21,9 @@ from bothworlds.policies.base import (
     weighs_nothing,
     weight_of,
 )
-from bothworlds.policies.beta import probability_of_best, probability_of_smallest
 from bothworlds.policies.graphs.graph import require_loops
 from bothworlds.policies.several import act_several, mark_best
+from bothworlds.policies.shared.beta import probability_of_best, probability_of_smallest
 from bothworlds.problem import GRAPHS, SETS, Groups, Problem
 from bothworlds.rng import expand
 from bothworlds.variates import sample_beta

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
-from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.linear.model import (
     LinearPolicy,
     LinearState,
@@ -19,6 +18,7 @@ from bothworlds.policies.linear.model import (
     mix_in_design,
     new_linear_state,
 )
+from bothworlds.policies.shared.estimated_losses import TUNING
 from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED
 

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
-from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.linear.model import (
     LinearPolicy,
     LinearState,
@@ -19,7 +18,8 @@ from bothworlds.policies.linear.model import (
     mix_in_design,
     new_linear_state,
 )
-from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
+from bothworlds.policies.shared.estimated_losses import TUNING
+from bothworlds.policies.shared.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
 from bothworlds.simplex.regularizers.tsallis import Tsallis

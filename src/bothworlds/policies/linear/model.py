@@ -29,14 +29,14 @@ from bothworlds._jit import FloatArray, kernel
 from bothworlds._simd import LANES, add_up, fill, load
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, draws_from_its_p, learn
-from bothworlds.policies.estimated_losses import (
+from bothworlds.policies.linear.design import Design, check_features, g_optimal_design
+from bothworlds.policies.shared.estimated_losses import (
     OFFSET,
     RECENTER,
     add_latest_to,
     recenter_at,
     shows_its_losses,
 )
-from bothworlds.policies.linear.design import Design, check_features, g_optimal_design
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 
 DEPENDENT = 1e-10  # a feature is taken to follow from the others if it does so to ten digits

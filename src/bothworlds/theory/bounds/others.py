@@ -24,8 +24,8 @@ from bothworlds.policies import (
     EXP3PlusPlus,
     Thompson,
 )
-from bothworlds.policies.confidence import delta_or
 from bothworlds.policies.ftrl.rates import log_arms
+from bothworlds.policies.shared.confidence import delta_or
 from bothworlds.theory.bounds.divergences import bernoulli_divergence
 from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
