@@ -29,7 +29,7 @@ from bothworlds.bandit.learner import Learner
 from bothworlds.service import ids
 from bothworlds.service.hub import Hub
 from bothworlds.service.messages import Decide
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 from bothworlds.service.store.base import DecisionRow, EntryRow
 
@@ -41,7 +41,7 @@ ROWS = 10_000  # in a transaction
 def fill(url: str, decisions: int, segments: int) -> None:
     """Decisions and outcomes of some weeks, as a service would have written them."""
     hub = Hub(open_store(url))
-    hub.create("button", settings_of(ARMS, "light-barrier", max_segments=max(1000, segments)))
+    hub.create("button", checked_settings(ARMS, "light-barrier", max_segments=max(1000, segments)))
     names = [""] if segments == 1 else [f"segment {i:05}" for i in range(segments)]
     for begin in range(0, segments, 500):
         hub.submit([Decide("button", segment=name) for name in names[begin : begin + 500]]).result()
@@ -61,7 +61,7 @@ def fill(url: str, decisions: int, segments: int) -> None:
         for i in range(begin, min(begin + ROWS, decisions)):
             one, bandit = drawn[i % 1000], bandits[i % len(bandits)]
             at = now - DAYS * 86400.0 * (1.0 - i / decisions)
-            identity = ids.new()
+            identity = ids.new_id()
             key = 1 + i % 3
             made.append(
                 DecisionRow(

@@ -84,7 +84,7 @@ class Played:
     def looks(self, count=70):
         """What is kept at so many times, evenly on a log scale from round 50."""
         horizon, n_arms = self.means.shape
-        kept, before = evidence_state.init(n_arms, True), 0
+        kept, before = evidence_state.init_evidence(n_arms, True), 0
         p = self.table[np.arange(horizon), self.arms]
         for t in np.unique(np.geomspace(50, horizon, count).astype(int)):
             evidence_state.take_in(kept, self.arms[before:t], self.rewards[before:t], p[before:t])
@@ -175,7 +175,7 @@ def costs(runs):
     )
     print("\nCosts of calls from Python, best of 5\n\n| what | µs |\n|---|---|")
     for name, full in (("arms", False), ("full", True)):
-        kept = evidence_state.init(10, full)
+        kept = evidence_state.init_evidence(10, full)
         answered = evidence_state.answered.bind(kept, 0, 0.5, 0.5)
 
         def answer(kept=kept, answered=answered):
@@ -262,7 +262,7 @@ def drift(runs):
         since = []
         for seed in range(runs):
             run = Played(bw.LightBarrier(), means, seed, known=False)
-            kept = evidence_state.init(5, False)
+            kept = evidence_state.init_evidence(5, False)
             evidence_state.take_in(kept, run.arms, run.rewards, np.ones(horizon))
             alarm = alarm_of(kept.drift, range(5))
             since += [alarm.since] if alarm else []

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from bothworlds.bandit.learner import Learner
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.messages import Decide, Read, Report
 from bothworlds.service.replica import Replica
-from bothworlds.service.settings import settings_of
-from bothworlds.service.store import Store, open_store
+from bothworlds.service.settings import checked_settings
+from bothworlds.service.store import ServiceStore, open_store
 from bothworlds.service.store.base import EntryRow
 from bothworlds.service.store.sqlite import SQLiteStore
 from figures import Figure, print_figures
@@ -37,7 +37,7 @@ BANDITS, TAIL = 10_000, 1_000_000
 MEMORY = "/dev/shm"
 
 
-def store_at(url: str) -> Store:
+def store_at(url: str) -> ServiceStore:
     """As a service opens it."""
     return (
         SQLiteStore(url.removeprefix("sqlite:///"), fill=True)
@@ -49,7 +49,7 @@ def store_at(url: str) -> Store:
 def replay(url: str) -> float:
     """Outcomes per CPU second, from the database to the learner."""
     hub = Hub(store_at(url), "replay")
-    hub.create("hot", settings_of(ARMS, POLICY))
+    hub.create("hot", checked_settings(ARMS, POLICY))
     hub.decide("hot")
     hub.close()
     learner = Learner(ARMS, POLICY)
@@ -103,7 +103,7 @@ def syncs(folder: Path, n: int) -> list[float]:
 def outcomes(url: str, folder: Path) -> tuple[list[float], list[float]]:
     """Seconds of an outcome, one after the other, and of a bare sync, measured in turns."""
     hub = Hub(store_at(url), "outcomes")
-    hub.create("one", settings_of(ARMS, POLICY))
+    hub.create("one", checked_settings(ARMS, POLICY))
     made = [answer.id for answer in hub.submit([Decide("one")] * OUTCOMES).result()]
     reports, bare = [], []
     for begin in range(0, OUTCOMES, 20):
@@ -119,7 +119,7 @@ def outcomes(url: str, folder: Path) -> tuple[list[float], list[float]]:
 def log(url: str, seconds: float) -> float:
     """Outcomes per second on one bandit, from many clients, by the hub."""
     hub = Hub(store_at(url), "log")
-    hub.create("hot", settings_of(ARMS, POLICY))
+    hub.create("hot", checked_settings(ARMS, POLICY))
     texts = [answer.id for _ in range(40) for answer in hub.submit([Decide("hot")] * 1000).result()]
     waiting, finished = iter(texts), threading.Semaphore(0)
     end, done = time.perf_counter() + seconds, 0
@@ -193,7 +193,7 @@ def row(url: str, seconds: float) -> float:
 def visible(url: str) -> float:
     """Seconds until another process, which is idle, has learned an outcome: the slowest of twenty."""
     one, other = Hub(store_at(url), "visible"), Hub(store_at(url), "visible")
-    one.create("one", settings_of(ARMS, POLICY))
+    one.create("one", checked_settings(ARMS, POLICY))
     seconds = []
     for _ in range(20):
         text = one.decide("one").id
@@ -209,9 +209,9 @@ def visible(url: str) -> float:
 
 def start(url: str) -> float:
     """Seconds to open a log of 10,000 bandits with snapshots, and a million outcomes behind those."""
-    limits = Limits(snapshot_every=10**9)
+    limits = HubLimits(snapshot_every=10**9)
     hub = Hub(store_at(url), "start", limits=limits)
-    hub.create("many", settings_of(ARMS, POLICY, max_segments=BANDITS))
+    hub.create("many", checked_settings(ARMS, POLICY, max_segments=BANDITS))
     hub.ask(
         Read(
             lambda: hub.replica.store.insert_bandits(

@@ -132,7 +132,7 @@ async def play(port: int, key: str, seconds: float, batch: int, connections: int
         await connection.open()
         while time.perf_counter() < end:
             name, segment = "hot", f"s{number % BANDITS}"
-            made = [ids.text_of(ids.new()) for _ in range(batch)]  # as clients make them
+            made = [ids.text_of(ids.new_id()) for _ in range(batch)]  # as clients make them
             if batch == 1:
                 body = json.dumps({"id": made[0], "segment": segment}).encode()
                 await connection.ask(b"POST", f"/v1/experiments/{name}/decisions", body)
@@ -219,7 +219,7 @@ async def keep_asking(
 
     async def pair(at: float) -> None:
         connection = await free.get()
-        text = ids.text_of(ids.new())
+        text = ids.text_of(ids.new_id())
         body = b'{"id":"%s","segment":"s%d"}' % (text.encode(), chance.randrange(BANDITS))
         await connection.ask(b"POST", "/v1/experiments/hot/decisions", body)
         decided = time.perf_counter()

@@ -44,7 +44,7 @@ def fooled(world: E.Environment) -> np.ndarray:
     run = bw.simulate(bw.LightBarrier(), world, horizon=HORIZON, replications=RUNS, seed=1, trace=True)
     found = np.zeros((RUNS, MARKS.size, len(COLORS)), dtype=bool)
     for k, trace in enumerate(run.traces[0]):
-        kept, before = evidence_state.init(2, True), 0
+        kept, before = evidence_state.init_evidence(2, True), 0
         p = trace.p[np.arange(HORIZON), trace.arms]
         for mark, t in enumerate(MARKS):
             part = slice(before, t)

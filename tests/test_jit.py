@@ -464,7 +464,7 @@ def test_names_of_code_tell_functions_apart_by_all_that_decides_them(tmp_path):
         return function
 
     def name(function, types=""):
-        return _code_cache.name_of(function, types=types)
+        return _code_cache.file_name_of(function, types=types)
 
     two = scaled(2.0)
     assert name(two) == name(scaled(2.0))
@@ -509,9 +509,9 @@ def test_no_kernel_of_a_policy_is_registered_by_a_module_that_may_not_be_importe
 
 def test_code_that_cannot_be_saved_is_a_warning(tmp_path, monkeypatch):
     monkeypatch.setenv("BOTHWORLDS_CACHE_DIR", str(tmp_path))
-    _code_cache.save("one", b"code")
-    assert _code_cache.has("one")
-    assert _code_cache.load("one") == b"code"
+    _code_cache.save_code("one", b"code")
+    assert _code_cache.has_code("one")
+    assert _code_cache.load_code("one") == b"code"
     assert oct(next(tmp_path.rglob("one")).stat().st_mode & 0o444) == "0o444"  # an image is run by others
 
     def no_room(*_):
@@ -519,7 +519,7 @@ def test_code_that_cannot_be_saved_is_a_warning(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_code_cache.os, "replace", no_room)
     with pytest.warns(RuntimeWarning, match=r"compiled code cannot be saved, .*: \[Errno 28\] No space left"):
-        _code_cache.save("two", b"code")
+        _code_cache.save_code("two", b"code")
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["one"]
 
 

@@ -54,7 +54,7 @@ compile_bandit(**job)
 """
 
 
-def start(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dict[str, Any]]) -> None:
+def give_kernels(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dict[str, Any]]) -> None:
     """Give ``owner`` its kernels: machine code if it is in memory, else Python and machine code later.
 
     ``recipe`` are the arguments of :func:`bothworlds.warmup.compile_bandit`, in JSON types.

@@ -102,7 +102,7 @@ class UnnamedError(Exception):
     """What decides this code cannot be written down, so it cannot be saved."""
 
 
-def name_of(function: Callable[..., Any], *others: Callable[..., Any], types: str) -> str:
+def file_name_of(function: Callable[..., Any], *others: Callable[..., Any], types: str) -> str:
     """The name of the file with ``function`` compiled for these types.
 
     ``others`` are the kernels from outside the package that are chosen by them. One that was typed at a
@@ -171,12 +171,12 @@ def _part(value: Any, seen: set[Callable[..., Any]]) -> Iterator[str]:
 # --- files ----------------------------------------------------------------------------------------------
 
 
-def has(name: str) -> bool:
+def has_code(name: str) -> bool:
     """Is there code of this name?"""
     return any((place / name).is_file() for place in cache_directories())
 
 
-def load(name: str) -> bytes | None:
+def load_code(name: str) -> bytes | None:
     """The code of this name; None if there is none, or the file is not what was written."""
     for place in cache_directories():
         try:
@@ -189,7 +189,7 @@ def load(name: str) -> bytes | None:
     return None
 
 
-def save(name: str, code: bytes) -> None:
+def save_code(name: str, code: bytes) -> None:
     """Write it, whole or not at all. A disk that is full only costs the time to compile it again."""
     packed = zlib.compress(code, 1)
     try:

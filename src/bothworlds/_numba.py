@@ -57,8 +57,8 @@ _calls: dict[Any, Any] = {}
 def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     """``BaseFunction.get_call_type``, which numba asks ten times for each call, and each time looks anew."""
     flags = getattr(ConfigStack.top_or_none(), "_values", {})
-    told = tuple(sorted((name, str(flag)) for name, flag in flags.items()))
-    asked = self, context, tuple(args), tuple(kws.items()), told
+    in_force = tuple(sorted((name, str(flag)) for name, flag in flags.items()))
+    asked = self, context, tuple(args), tuple(kws.items()), in_force
     if asked not in _calls:
         _calls[asked] = FIND_CALL_TYPE(self, context, args, kws)
     return _calls[asked]
@@ -112,15 +112,15 @@ class InnerCompiler(QuickCompiler):
 
     def compile_extra(self, func: Any) -> Any:
         target, flags = self.state.targetctx, self.state.flags.summary()
-        self.name = name_of(func, self.state.args, target, flags)
-        found = _code_cache.load(self.name) if self.name else None
+        self.name = name_in_cache(func, self.state.args, target, flags)
+        found = _code_cache.load_code(self.name) if self.name else None
         made = self._linkable(found) if found else None
         wanted = tuple(self.state.args)  # another class may have the name of the one that it was made for
         if made is None or made.signature.args != wanted:
             self.state.library = InnerCode(target.codegen(), func.__qualname__)
             made, found = super().compile_extra(func), None
         if self.name and not found and not made.library.has_dynamic_globals:
-            _code_cache.save(self.name, serialize.dumps(_to_link(made)))
+            _code_cache.save_code(self.name, serialize.dumps(_to_link(made)))
         key: Any = [].append  # callers find the code by what Python would call: a builtin like no other
         made = made._replace(entry_point=key)
         target.insert_user_function(key, made.fndesc, [made.library])
@@ -305,14 +305,16 @@ def _spell(kind: Any) -> str:
     return f"{type(kind).__name__} {kind}{fields}[{', '.join(map(_spell, _inside(kind)))}]"
 
 
-def name_of(function: Callable[..., Any], argument_types: Iterable[Any], target: Any, flags: str = "") -> str:
+def name_in_cache(
+    function: Callable[..., Any], argument_types: Iterable[Any], target: Any, flags: str = ""
+) -> str:
     """Under which name the cache has ``function`` for these types; empty where it cannot be told."""
     kinds = tuple(argument_types)
     classes = dict.fromkeys(found for kind in kinds for found in _classes(kind))
     others = [implementation for found in classes for implementation in _jit.outside.get(found, ())]
     compiler = numba.__version__, sys.implementation.cache_tag, target.codegen().magic_tuple(), flags
     try:
-        return _code_cache.name_of(function, *others, types=f"{list(map(_spell, kinds))} {compiler}")
+        return _code_cache.file_name_of(function, *others, types=f"{list(map(_spell, kinds))} {compiler}")
     except _code_cache.UnnamedError:
         return ""
 
@@ -325,19 +327,19 @@ class DiskCache(caching.NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
-        name = name_of(self.function, sig, target_context)
-        found = _code_cache.load(name) if name else None
+        name = name_in_cache(self.function, sig, target_context)
+        found = _code_cache.load_code(name) if name else None
         made = CompileResult._rebuild(target_context, *serialize.loads(found)) if found else None
         return made if made is not None and made.signature.args == tuple(sig) else None
 
     def has(self, sig: Any, target_context: Any) -> bool:
-        name = name_of(self.function, sig, target_context)
-        return bool(name) and _code_cache.has(name)
+        name = name_in_cache(self.function, sig, target_context)
+        return bool(name) and _code_cache.has_code(name)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        name = name_of(self.function, sig, data.target_context)
+        name = name_in_cache(self.function, sig, data.target_context)
         if name and not data.library.has_dynamic_globals:
-            _code_cache.save(name, serialize.dumps(data._reduce()))
+            _code_cache.save_code(name, serialize.dumps(data._reduce()))
 
 
 # --- blocks of four numbers -----------------------------------------------------------------------------
@@ -483,8 +485,8 @@ def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
         return builder.add(builder.bitcast(value, words), every(ONE - ROOT_HALF))
 
     def lower_mantissa(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
-        kept = builder.and_(shifted(builder, args[0]), every(MANTISSA))
-        return builder.bitcast(builder.add(kept, every(ROOT_HALF)), vector)
+        mantissa = builder.and_(shifted(builder, args[0]), every(MANTISSA))
+        return builder.bitcast(builder.add(mantissa, every(ROOT_HALF)), vector)
 
     def lower_exponent(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
         # 2^52 + n, for whole n ≥ 0, has n for its last bits: no conversion that processors lack
@@ -543,11 +545,11 @@ def extend_by_blocks() -> None:  # noqa: PLR0915 - a list of small definitions
     )
     provide(_simd.store, types.void, lower_store)
     provide(_simd.fill, block, lambda context, builder, kinds, args: spread(builder, args[0]))
-    provide(_simd.pack, block, lower_pack)
+    provide(_simd.make_block, block, lower_pack)
     provide(_simd.add_up, number, lower_add_up)
     provide(_simd.least, block, pick("<"))
     provide(_simd.most, block, pick(">"))
-    provide(_simd.at_most, block, lower_at_most)
+    provide(_simd.each_at_most, block, lower_at_most)
     provide(_simd.all_at_most, types.boolean, lower_all_at_most)
     provide(_simd.root, block, lower_root)
     provide(_simd.mantissa_of, block, lower_mantissa)

@@ -90,8 +90,8 @@ class Progress:
             if time.monotonic() - self._last_line >= LINE_SECONDS:
                 self._last_line = time.monotonic()
                 share = 100 * self._done / self._total
-                told = f"{share:3.0f}%  {title}, {clock(self.elapsed)} so far"
-                self.say(f"{told}, {note}" if note else told)
+                line = f"{share:3.0f}%  {title}, {clock(self.elapsed)} so far"
+                self.say(f"{line}, {note}" if note else line)
         elif self.elapsed >= PATIENCE:
             if self._bar is None:
                 self._bar = self._start()

@@ -45,7 +45,7 @@ def fill(value: float) -> Any:
     return np.full(LANES, value)
 
 
-def pack(a: float, b: float, c: float, d: float) -> Any:
+def make_block(a: float, b: float, c: float, d: float) -> Any:
     """A block of four numbers."""
     return np.array([a, b, c, d])
 
@@ -89,7 +89,7 @@ def most(a: Any, b: Any) -> Any:
     return np.maximum(a, b)
 
 
-def at_most(a: Any, b: Any) -> Any:
+def each_at_most(a: Any, b: Any) -> Any:
     """1 in each lane where a ≤ b, 0 elsewhere."""
     return np.less_equal(a, b).astype(np.float64)
 

@@ -372,9 +372,9 @@ def evaluate(
     papers, too.
     """
     from bothworlds.inference import printing
-    from bothworlds.inference.evaluation import evaluate_all
+    from bothworlds.inference.evaluation import evaluate_several
 
-    found = evaluate_all(
+    found = evaluate_several(
         log, printing.named_policies(log, policy or ()), error=error, low=low, high=high, missing=missing
     )
     out.print(printing.rich_evaluation_table(found))

@@ -167,13 +167,13 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """In plain JSON types: what is not usual."""
-        kept = self._unusual()
+        unusual = self._unusual()
         for name in ("choose", "slots"):
-            if isinstance(kept.get(name), tuple):
-                kept[name] = list(kept[name])
+            if isinstance(unusual.get(name), tuple):
+                unusual[name] = list(unusual[name])
         if isinstance(self.shows, tuple):
-            kept["shows"] = [list(arms) for arms in self.shows]
-        return kept
+            unusual["shows"] = [list(arms) for arms in self.shows]
+        return unusual
 
     def _unusual(self) -> dict[str, Any]:
         usual = {field.name: field.default for field in fields(self)}

@@ -107,10 +107,10 @@ def _conclude() -> None:
     """What ``Bandit(evidence=…)`` keeps, and what its evidence is asked."""
     for kind in ("arms", "full"):
         _use(UCB1() if kind == "arms" else Uniform(), FEW_ARMS, None, f"evidence {kind}")
-        kept = evidence_state.init(FEW_ARMS, kind == "full")
-        evidence_state.take_in(kept, np.arange(FEW_ARMS), np.ones(FEW_ARMS), np.ones(FEW_ARMS))
+        state = evidence_state.init_evidence(FEW_ARMS, kind == "full")
+        evidence_state.take_in(state, np.arange(FEW_ARMS), np.ones(FEW_ARMS), np.ones(FEW_ARMS))
         for world in (None, "any") if kind == "full" else (None,):
-            evidence = Evidence(kept, tuple(range(FEW_ARMS)), world=world)
+            evidence = Evidence(state, tuple(range(FEW_ARMS)), world=world)
             evidence.table()
             evidence.compare(0, 1)
             evidence.more(0)

@@ -13,8 +13,8 @@ import uuid
 import pytest
 
 from bothworlds.client import Client, Outcome, RefusedError, SpoolError, UnreachableError
-from bothworlds.client.calls import Calls, Failure, Patience, Pause, Reply, Run, Send
-from bothworlds.client.spool import Report, Spool
+from bothworlds.client.calls import Calls, DiskCall, Failure, Patience, Pause, RawReply, Send
+from bothworlds.client.spool import Spool, SpooledReport
 from serving import SOURCE
 
 IDENTITY = str(uuid.uuid4())
@@ -137,7 +137,7 @@ def test_a_spool_is_bounded_and_keeps_what_it_has(tmp_path):
 
     def fill():
         while True:
-            batch = [Report(str(uuid.uuid4()), "reward", random.random()) for _ in range(50)]
+            batch = [SpooledReport(str(uuid.uuid4()), "reward", random.random()) for _ in range(50)]
             spool.add(batch)
             kept.extend(batch)
 
@@ -146,7 +146,7 @@ def test_a_spool_is_bounded_and_keeps_what_it_has(tmp_path):
     assert (tmp_path / "spool.db").stat().st_size <= 1 << 16
     assert Spool(tmp_path / "spool.db", max_bytes=1 << 16).first(10_000) == kept
     spool.remove([report.id for report in kept[:100]])
-    spool.add([Report(kept[100].id, "loss", 0.5)])  # the first one counts
+    spool.add([SpooledReport(kept[100].id, "loss", 0.5)])  # the first one counts
     assert spool.first(10_000) == kept[100:]
 
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_no_spool(tmp_path):
 def test_what_the_service_refuses_leaves_the_spool_and_what_a_key_may_not_stays(served, button, tmp_path):
     path = tmp_path / "spool.db"
     options = {"decide_deadline": 60.0, "report_deadline": 60.0, "spool": path}
-    Spool(path, max_bytes=1 << 20).add([Report(IDENTITY, "reward", 1.0)])
+    Spool(path, max_bytes=1 << 20).add([SpooledReport(IDENTITY, "reward", 1.0)])
     with (
         Client(served.base, key=served.key[:-2] + "xx", **options) as client,
         pytest.raises(RefusedError, match="401"),
@@ -170,7 +170,7 @@ def test_what_the_service_refuses_leaves_the_spool_and_what_a_key_may_not_stays(
         client.drain()
     with Client(served.base, key=served.key, **options) as client:
         decision = client.decide(button(), fallback="blue")
-        Spool(path, max_bytes=1 << 20).add([Report(decision.id, "reward", 1.0)])
+        Spool(path, max_bytes=1 << 20).add([SpooledReport(decision.id, "reward", 1.0)])
         drained = client.drain()
     assert (drained.sent, [error.problem for error in drained.refused]) == (1, ["unknown-decision"])
     assert drained.left == 0
@@ -204,7 +204,7 @@ def play(call, *answers):
             answer = None
             if isinstance(step, Send):
                 answer = answers.pop(0) if len(answers) > 1 else answers[0]
-            elif isinstance(step, Run):
+            elif isinstance(step, DiskCall):
                 answer = step.function()
             step = call.send(answer)
     except StopIteration as end:
@@ -226,7 +226,7 @@ def test_decide_tries_three_times_and_report_as_long_as_there_is_time(tmp_path):
     assert pauses[1] <= 0.04
     assert sent[0].seconds == pytest.approx(60.0, abs=5.0)  # all that there is
 
-    answers = [DOWN] * 40 + [Reply(200, {}, b'{"id": "x", "learned": true}')]
+    answers = [DOWN] * 40 + [RawReply(200, {}, b'{"id": "x", "learned": true}')]
     report = calls(report_deadline=600.0).report(IDENTITY, reward=1.0, loss=None)
     steps, outcome = play(report, *answers)
     assert outcome.learned
@@ -243,17 +243,17 @@ def test_decide_tries_three_times_and_report_as_long_as_there_is_time(tmp_path):
 def test_a_service_that_asks_for_time_gets_it():
     arguments = {"fallback": 1, "segment": "", "unit": None, "context": None, "among": None, "id": None}
     for status in (429, 500, 502, 503):
-        busy = Reply(status, {"retry-after": "3"}, b'{"type": "/problems/overloaded", "detail": "busy"}')
+        busy = RawReply(status, {"retry-after": "3"}, b'{"type": "/problems/overloaded", "detail": "busy"}')
         steps, decision = play(calls().decide("e", **arguments), busy)
         assert (len(steps), decision.reason, decision.error) == (1, "fallback", "busy")  # 3 s are too long
-        good = Reply(200, {}, b'{"id": "x", "learned": false, "reason": "late"}')
+        good = RawReply(200, {}, b'{"id": "x", "learned": false, "reason": "late"}')
         steps, outcome = play(calls().report(IDENTITY, reward=None, loss=0.5), busy, good)
         assert outcome == Outcome("x", False, "late")
         assert steps[1].seconds >= 3.0
         with pytest.raises(UnreachableError, match="busy"):
             play(calls(report_deadline=1.0).report(IDENTITY, reward=1.0, loss=None), busy)
     with pytest.raises(RefusedError, match=r"status 404, without a reason \(404\)"):
-        play(calls().report(IDENTITY, reward=1.0, loss=None), Reply(404, {}, b"<html>"))
+        play(calls().report(IDENTITY, reward=1.0, loss=None), RawReply(404, {}, b"<html>"))
 
 
 def test_of_many_only_those_that_may_succeed_are_sent_again():
@@ -262,14 +262,14 @@ def test_of_many_only_those_that_may_succeed_are_sent_again():
     wrong = b'{"status": 404, "problem": {"type": "/problems/unknown-decision", "detail": "none"}}'
     ids = [str(uuid.UUID(int=i)) for i in range(3)]
     call = calls(report_deadline=60.0).report_many(ids, rewards=[0.0, 0.1, 0.2], losses=None)
-    first = Reply(200, {}, b'{"results": [%b, %b, %b]}' % (busy, wrong, made))
+    first = RawReply(200, {}, b'{"results": [%b, %b, %b]}' % (busy, wrong, made))
     assert isinstance(next(call), Send)
     assert isinstance(call.send(first), Pause)
     again = call.send(None)
     assert ids[0].encode() in again.content
     assert ids[1].encode() not in again.content
     with pytest.raises(RefusedError, match="number 1: none") as caught:
-        call.send(Reply(200, {}, b'{"results": [%b]}' % made))
+        call.send(RawReply(200, {}, b'{"results": [%b]}' % made))
     assert [type(result) for result in caught.value.results] == [Outcome, RefusedError, Outcome]
 
 

@@ -14,7 +14,7 @@ from oracle import inference as oracle
 
 
 def fed(arms, rewards, n_arms):
-    kept = evidence_state.init(n_arms, False)
+    kept = evidence_state.init_evidence(n_arms, False)
     evidence_state.take_in(kept, arms, rewards, np.ones(arms.size))
     return kept.drift
 
@@ -125,7 +125,7 @@ def test_audit_needs_no_rewards_and_names_what_is_missing():
 def test_an_arm_that_arrives_gets_its_share_of_what_there_is():
     """By hand: nothing is won or lost by an arrival, and every stake grows as the e-value of its arm."""
     rng = np.random.default_rng(7)
-    kept, stakes, total = evidence_state.init(2, False), [0.5, 0.5], 1.0
+    kept, stakes, total = evidence_state.init_evidence(2, False), [0.5, 0.5], 1.0
     for arrival in range(4):
         n, n_arms = 400, len(stakes)
         arms = rng.integers(0, n_arms, n)

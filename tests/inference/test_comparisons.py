@@ -27,7 +27,7 @@ def played(n=150, means=MEANS, seed=0, shares=None):
     p = np.full(len(means), 1.0 / len(means)) if shares is None else np.array(shares)
     arms = rng.choice(len(means), n, p=p)
     rewards = (rng.random(n) < np.array(means)[arms]).astype(float)
-    kept = evidence_state.init(len(means), True)
+    kept = evidence_state.init_evidence(len(means), True)
     evidence_state.take_in(kept, arms, rewards, p[arms])
     return kept.sums, arms, rewards, p
 
@@ -125,7 +125,7 @@ def test_contrast_of_one_arm_is_its_bound_and_scales():
         weights[arm] = 1e6
         assert world.contrast(weights, 0.05) == pytest.approx(1e6 * low[arm], rel=1e-9)
     assert world.contrast(np.zeros(3), 0.05) == 0.0
-    empty = StationaryWorld(evidence_state.init(3, False).sums)
+    empty = StationaryWorld(evidence_state.init_evidence(3, False).sums)
     assert empty.contrast(np.array([1.0, -2.0, 0.0]), 0.05) == -2.0
 
 
@@ -184,7 +184,7 @@ def test_how_much_longer():
         )
         assert compared.not_best_of(1) >= compared.threshold(1e-12)
         assert how_many_more(sums, 1, world, 0.5).if_propensities_hold == 0
-    assert how_many_more(evidence_state.init(3, False).sums, 1, "stationary", 0.05) is None
+    assert how_many_more(evidence_state.init_evidence(3, False).sums, 1, "stationary", 0.05) is None
     assert [two_digits(value) for value in (0.0, 3.2, 99.5, 1234.0, 1e9)] == [0, 4, 100, 1300, 10**9]
 
 

@@ -131,10 +131,10 @@ def test_ways_to_name_a_policy():
 
 
 def test_several_policies_at_once():
-    from bothworlds.inference.evaluation import evaluate_all
+    from bothworlds.inference.evaluation import evaluate_several
 
     table = table_of(*logged())
-    found = evaluate_all(table, {"mix": TARGET, "first": 0, "own": "logged"})
+    found = evaluate_several(table, {"mix": TARGET, "first": 0, "own": "logged"})
     for name, policy in (("mix", TARGET), ("first", 0), ("own", "logged")):
         assert found[name] == bw.inference.evaluate(table, policy)
 

@@ -17,7 +17,7 @@ from pyarrow import dataset, parquet
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 from bothworlds.inference import log as room
-from bothworlds.inference.log import Log
+from bothworlds.inference.log import LogReader
 
 ARMS = ("blue", "green", "red")
 
@@ -282,7 +282,7 @@ def test_a_label_that_is_not_among_those_given():
 
 
 def test_batches_are_small():
-    log = Log(columns(), needs=("action",))
+    log = LogReader(columns(), needs=("action",))
     assert [batch.actions.size for batch in log] == [64] * 6 + [16]
 
 

@@ -23,7 +23,7 @@ def kept_of(means, n=1500, seed=0, *, full=True):
     means = np.broadcast_to(means, (n, np.shape(means)[-1]))
     arms = rng.integers(0, means.shape[1], n)
     rewards = (rng.random(n) < means[np.arange(n), arms]).astype(float)
-    kept = evidence_state.init(means.shape[1], full)
+    kept = evidence_state.init_evidence(means.shape[1], full)
     evidence_state.take_in(kept, arms, rewards, np.full(n, 1.0 / means.shape[1]))
     return kept
 
@@ -106,9 +106,9 @@ def test_after_an_alarm_stationary_verdicts_are_withheld(kept, world):
 
 def test_bounds_that_cross_raise_the_alarm():
     """Sums that no world that stands still has."""
-    kept = evidence_state.init(1, False)
+    kept = evidence_state.init_evidence(1, False)
     kept.sums.counts[0] = 1000.0
-    ones = evidence_state.init(1, False)
+    ones = evidence_state.init_evidence(1, False)
     evidence_state.take_in(ones, np.zeros(1000, dtype=np.int64), np.ones(1000), np.ones(1000))
     evidence_state.take_in(kept, np.zeros(1, dtype=np.int64), np.ones(1), np.ones(1))
     kept.sums.growth[:], kept.sums.octaves[:] = ones.sums.growth, ones.sums.octaves
@@ -195,7 +195,7 @@ def test_in_words():
 
 
 def test_nothing_seen_says_nothing():
-    evidence = Evidence(evidence_state.init(2, True), ("a", "b"))
+    evidence = Evidence(evidence_state.init_evidence(2, True), ("a", "b"))
     assert evidence.standing == ("a", "b")
     assert (evidence["a"].low, evidence["a"].high) == (0.0, 1.0)
     assert evidence.compare("a", "b").verdict == "undecided"
@@ -203,7 +203,7 @@ def test_nothing_seen_says_nothing():
     assert evidence.rounds == 0
     assert "–" in str(evidence)
     json.dumps(evidence.to_dict(), allow_nan=False)
-    assert Evidence(evidence_state.init(1, True), ("a",)).standing == ("a",)
+    assert Evidence(evidence_state.init_evidence(1, True), ("a",)).standing == ("a",)
 
 
 def test_refusals():
@@ -241,7 +241,7 @@ def test_a_common_trend_fools_the_stationary_comparison_and_not_the_other():
         late = np.linspace(0.9, 0.1, horizon)  # the share of the first arm
         arms = (rng.random(horizon) > late).astype(np.int64)
         rewards = (rng.random(horizon) < mean).astype(float)
-        kept = evidence_state.init(2, True)
+        kept = evidence_state.init_evidence(2, True)
         evidence_state.take_in(kept, arms, rewards, np.where(arms == 0, late, 1.0 - late))
         fooled += (
             Evidence(kept._replace(drift=init_drift(2)), ("a", "b")).compare("a", "b").verdict != "undecided"

@@ -28,7 +28,7 @@ def decisions(n=200, n_arms=3, seed=0, *, binary=False):
 
 
 def fed(arms, rewards, probabilities, n_arms=3, *, full=True):
-    kept = evidence_state.init(n_arms, full)
+    kept = evidence_state.init_evidence(n_arms, full)
     evidence_state.take_in(kept, arms, rewards, probabilities)
     return kept
 
@@ -57,8 +57,8 @@ def test_one_by_one_and_as_python_give_the_same_bits(full, binary):
     rows = decisions(100, binary=binary)
     together, single, python = (
         fed(*rows, full=full),
-        evidence_state.init(3, full),
-        evidence_state.init(3, full),
+        evidence_state.init_evidence(3, full),
+        evidence_state.init_evidence(3, full),
     )
     for arm, reward, p in zip(*(column.tolist() for column in rows), strict=True):
         note_decision(single.sums, arm)
@@ -89,7 +89,7 @@ def test_shards_and_order_do_not_matter():
                 assert mine == pytest.approx(theirs, abs=1e-12)
         assert any_regret(whole, 0.05) == pytest.approx(any_regret(other, 0.05), abs=1e-11)
     with pytest.raises(InvalidArgumentError, match="3 arms and 6 kinds"):
-        _ = whole + evidence_state.init(3, False).sums
+        _ = whole + evidence_state.init_evidence(3, False).sums
 
 
 def test_huge_weights_neither_overflow_nor_hurt():
@@ -103,7 +103,7 @@ def test_huge_weights_neither_overflow_nor_hurt():
 
 def test_an_answer_never_widens_what_was_known():
     arms, rewards, probabilities = decisions(120)
-    kept = evidence_state.init(3, True)
+    kept = evidence_state.init_evidence(3, True)
     for arm in arms:
         note_decision(kept.sums, int(arm))
     before = [*arm_ends(kept.sums, "stationary", 0.05), *arm_ends(kept.sums, "any", 0.05)]
@@ -132,7 +132,9 @@ def test_mirror():
 def test_saved_and_read_back_it_goes_on_with_the_same_bits():
     arms, rewards, probabilities = decisions(333)
     kept = fed(arms[:150], rewards[:150], probabilities[:150])
-    read = statefile.unpack(evidence_state.init(3, True), json.loads(json.dumps(statefile.pack(kept))))
+    read = statefile.unpack(
+        evidence_state.init_evidence(3, True), json.loads(json.dumps(statefile.pack(kept)))
+    )
     for each in (kept, read):
         evidence_state.take_in(each, arms[150:], rewards[150:], probabilities[150:])
     assert statefile.pack(kept) == statefile.pack(read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bothworlds.policies.index import IndexState, next_arm, smallest_index
+from bothworlds.policies.shared.index import IndexState, next_arm, smallest_index
 from bothworlds.policies.ucb1 import UCB1Parameters
 
 

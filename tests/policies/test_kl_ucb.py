@@ -9,7 +9,7 @@ import pytest
 import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.policies import kl
+from bothworlds.policies.shared import kl
 from oracle import stochastic as oracle
 from playing import drawn, drive, histories, regret_of_arms
 

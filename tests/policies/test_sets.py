@@ -16,9 +16,9 @@ from scipy.integrate import quad
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import init, pull_once, read_distribution, update_once
-from bothworlds.policies.beta import probability_of_best
 from bothworlds.policies.several import new_round, pull_several, shown_by, update_several
-from bothworlds.policies.systematic import draw_set
+from bothworlds.policies.shared.beta import probability_of_best
+from bothworlds.policies.shared.systematic import draw_set
 from bothworlds.problem import PLAIN
 from bothworlds.simplex.steps import TAKEN_OVER
 from oracle import sets as oracle

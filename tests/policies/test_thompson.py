@@ -12,7 +12,7 @@ from scipy import stats
 import bothworlds as bw
 from bothworlds._jit import entry
 from bothworlds.policies.base import init, pull_once, update_once
-from bothworlds.policies.beta import NODES, WEIGHTS, log_gamma, probability_of_smallest
+from bothworlds.policies.shared.beta import NODES, WEIGHTS, log_gamma, probability_of_smallest
 from bothworlds.policies.thompson import ThompsonState
 from bothworlds.simulation.engine import play_block
 from bothworlds.variates import sample_beta

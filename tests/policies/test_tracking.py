@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import MARKS, marked, outdated, pull_once, read_distribution, update_once
-from bothworlds.policies.change_test import LEVELS, append, new_streams
 from bothworlds.policies.glr_kl_ucb import BLOCKS
+from bothworlds.policies.shared.change_test import LEVELS, append, new_streams
 from oracle import stochastic, tracking
 from playing import drive, histories, interpret
 

@@ -7,14 +7,14 @@ import pytest
 from bothworlds.service import problems
 from bothworlds.service.hub import Hub
 from bothworlds.service.messages import Alter
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 
 
 def test_altered_settings_reach_other_processes_and_survive(store_url):
     one, other = Hub(open_store(store_url)), Hub(open_store(store_url))
-    one.create("e", settings_of(["a", "b"]))
+    one.create("e", checked_settings(["a", "b"]))
     one.report(one.decide("e").id, reward=1.0)
     version = one.ask(Alter("e", 0, {"wait": 60.0, "archived": False}))
     assert version == 2
@@ -46,7 +46,7 @@ def test_altered_settings_reach_other_processes_and_survive(store_url):
 
 def test_a_decision_without_a_deadline_does_not_wait_for_one_that_came_later(store_url):
     hub = Hub(open_store(store_url))
-    hub.create("e", settings_of(2, "tsallis-inf"))
+    hub.create("e", checked_settings(2, "tsallis-inf"))
     decision = hub.decide("e")
     hub.ask(Alter("e", 0, {"wait": 60.0, "missing": 0.0, "learn_at": "deadline"}))
     assert hub.report(decision.id, reward=1.0).learned

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from bothworlds.service.hub import Hub
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 from serving import Served
 
@@ -33,9 +33,9 @@ def served(tmp_path_factory):
     with pytest.MonkeyPatch.context() as broken:
         broken.setenv("BOTHWORLDS_COMPILE", "never")
         hub = Hub(open_store(f"sqlite:///{folder / 'service.db'}"))
-        hub.create("frozen", settings_of(["blue", "green"], "tsallis-inf"))
+        hub.create("frozen", checked_settings(["blue", "green"], "tsallis-inf"))
         arms = [HOSTILE, "b" + HOSTILE, *(f"arm {i}" for i in range(9))]
-        hub.create(HOSTILE, settings_of(arms))  # HTTP would refuse this name, and bw.open does not
+        hub.create(HOSTILE, checked_settings(arms))  # HTTP would refuse this name, and bw.open does not
         for module in ("bothworlds.bandit.learner", "bothworlds.policies.base"):
             broken.setattr(f"{module}.FAILED", 0)  # every solver fails
         assert hub.report(hub.decide("frozen").id, reward=1.0).reason == "frozen"

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
 from bothworlds.service import ids, problems
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.messages import Read
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 from service.servers import MEMORY, fresh_database
 
-QUIET = Limits(refresh=10.0, sweep_every=1e9, snapshot_every=5, remembered=3)
+QUIET = HubLimits(refresh=10.0, sweep_every=1e9, snapshot_every=5, remembered=3)
 WAIT, MISSING = 100.0, 0.25
 
 
@@ -85,8 +85,8 @@ class Promises(RuleBasedStateMachine):
         for which in (0, 1):
             self.open(which)
         self.settings = {
-            "now": settings_of(3, "tsallis-inf"),
-            "later": settings_of(3, "tsallis-inf", wait=WAIT, missing=MISSING),
+            "now": checked_settings(3, "tsallis-inf"),
+            "later": checked_settings(3, "tsallis-inf", wait=WAIT, missing=MISSING),
         }
         for name, each in self.settings.items():
             self.hubs[0].create(name, each)
@@ -118,7 +118,7 @@ class Promises(RuleBasedStateMachine):
 
     @rule(target=made, which=st.integers(0, 1), name=st.sampled_from(["now", "later"]), n=st.integers(0, 2))
     def decide(self, which, name, n):
-        text = ids.text_of(ids.new())
+        text = ids.text_of(ids.new_id())
         answer = self.attempt(which, self.hubs[which].decide, name, id=text, segment=f"s{n}")
         if answer is not None:
             self.decisions[text] = (answer.arm, answer.probability, answer.seen)

@@ -14,13 +14,13 @@ import pytest
 
 import bothworlds as bw
 from bothworlds.service import ids, problems
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.messages import Decide, Read
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store.sqlite import SQLiteStore
 from bothworlds.service.verify import verify
 
-QUIET = Limits(refresh=0.02)
+QUIET = HubLimits(refresh=0.02)
 
 
 def entries_of(path):
@@ -36,7 +36,7 @@ def entries_of(path):
 def test_a_full_disk_refuses_whole_batches_and_goes_on_by_itself(fast_folder):
     path = fast_folder / "full.db"
     hub = Hub(SQLiteStore(path), limits=QUIET)
-    hub.create("full", settings_of(3, "tsallis-inf"))
+    hub.create("full", checked_settings(3, "tsallis-inf"))
     kept = hub.decide("full")
     db = hub._replica.store._db
     ((pages,),) = hub.ask(Read(lambda: db.execute("PRAGMA page_count").fetchall()))
@@ -61,7 +61,7 @@ def test_a_full_disk_refuses_whole_batches_and_goes_on_by_itself(fast_folder):
 def test_a_database_that_becomes_read_only(fast_folder):
     path = fast_folder / "readonly.db"
     hub = Hub(SQLiteStore(path), limits=QUIET)
-    hub.create("one", settings_of(2, "tsallis-inf"))
+    hub.create("one", checked_settings(2, "tsallis-inf"))
     db = hub._replica.store._db
     hub.ask(Read(lambda: db.execute("PRAGMA query_only = ON").fetchall()))
     with pytest.raises(problems.StorageUnavailableError, match="SQLITE_READONLY"):

@@ -12,13 +12,13 @@ import pytest
 
 from bothworlds.errors import InvalidArgumentError, RepeatedPullError, UnknownPullError
 from bothworlds.service import ids, problems
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.messages import Change, Decide, Read, Report
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 
-QUIET = Limits(refresh=0.02, sweep_every=1e9)  # deadlines are over when a test says so
+QUIET = HubLimits(refresh=0.02, sweep_every=1e9)  # deadlines are over when a test says so
 
 
 class Clock:
@@ -48,7 +48,7 @@ def opened(store_url):
 
 
 def button(hub, name="button", **options):
-    hub.create(name, settings_of(["blue", "green"], "tsallis-inf", **options))
+    hub.create(name, checked_settings(["blue", "green"], "tsallis-inf", **options))
     return name
 
 
@@ -67,7 +67,7 @@ def test_decide_and_report(opened):
 def test_the_same_id_gets_the_same_decision(opened):
     hub = opened()
     name = button(hub)
-    first = hub.decide(name, id=ids.text_of(ids.new()), unit="ann")
+    first = hub.decide(name, id=ids.text_of(ids.new_id()), unit="ann")
     hub.report(hub.decide(name).id, reward=1.0)  # the distribution moves
     for other in (hub, opened()):
         again = other.decide(name, id=first.id, unit="ann")
@@ -84,7 +84,7 @@ def test_the_same_id_gets_the_same_decision(opened):
 def test_many_at_once_and_one_bad_request_fails_itself_alone(opened):
     hub = opened()
     name = button(hub)
-    same = ids.text_of(ids.new())
+    same = ids.text_of(ids.new_id())
     answers = hub.submit(
         [Decide(name, id=same), Decide("nobody"), Decide(name, id=same), Decide(name, id="x"), Decide(name)]
     ).result()
@@ -108,7 +108,7 @@ def test_many_at_once_and_one_bad_request_fails_itself_alone(opened):
 def test_threads_get_one_answer_for_each_id(opened):
     hub = opened()
     name = button(hub)
-    texts = [ids.text_of(ids.new()) for _ in range(12)]
+    texts = [ids.text_of(ids.new_id()) for _ in range(12)]
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda text: hub.decide(name, id=text), texts * 10))
     assert sum(not each.repeated for each in made) == 12
@@ -122,7 +122,7 @@ def test_threads_get_one_answer_for_each_id(opened):
 def test_some_of_many_were_there_before(opened):
     first, second = opened(), opened(limits=QUIET._replace(max_batch=2000))
     name = button(first)
-    texts = [ids.text_of(ids.new()) for _ in range(1200)]  # more than one statement takes
+    texts = [ids.text_of(ids.new_id()) for _ in range(1200)]  # more than one statement takes
     before = {
         each.id: each for each in first.submit([Decide(name, id=text) for text in texts[::97]]).result()
     }
@@ -162,7 +162,7 @@ def test_what_is_refused_changes_nothing(opened):
     name = button(hub)
     decision = hub.decide(name)
     before = hub.learner(name).dump()
-    unknown = ids.text_of(ids.new())
+    unknown = ids.text_of(ids.new_id())
     for error, call in [
         (UnknownPullError, lambda: hub.report(unknown, reward=1.0)),
         (problems.UnknownDecisionError, lambda: hub.withdraw(unknown)),
@@ -193,13 +193,13 @@ def test_what_is_refused_changes_nothing(opened):
 
 def test_settings_are_kept_and_compared(opened):
     hub = opened()
-    settings = settings_of([("a", 1), 2.5, "c"], wait=60.0, missing=0.0)
+    settings = checked_settings([("a", 1), 2.5, "c"], wait=60.0, missing=0.0)
     assert hub.create("x", settings)
     assert not opened().create("x", settings)
     assert opened().experiments()["x"] == settings
     assert settings.learn_at == "deadline"
     with pytest.raises(problems.ExperimentExistsError, match="other settings: arms, wait"):
-        hub.create("x", settings_of(3, wait=61.0, missing=0.0))
+        hub.create("x", checked_settings(3, wait=61.0, missing=0.0))
     for options, match in [
         ({"missing": 0.0}, "missing must be given with a wait"),
         ({"learn_at": "deadline"}, "given with a wait"),
@@ -208,7 +208,7 @@ def test_settings_are_kept_and_compared(opened):
         ({"max_segments": 0}, "at least 1"),
     ]:
         with pytest.raises(InvalidArgumentError, match=match):
-            settings_of(2, **options)
+            checked_settings(2, **options)
 
 
 def test_withdrawn_decisions_are_not_learned(opened):
@@ -401,7 +401,7 @@ def test_a_change_that_others_made_impossible_is_refused_at_its_place(opened):
 
 def test_restart_is_bit_identical_with_and_without_snapshots(opened, store_url):
     hub = opened(limits=QUIET._replace(snapshot_every=7))
-    hub.create("price", settings_of(3, high=None))
+    hub.create("price", checked_settings(3, high=None))
     random = np.random.default_rng(2)
     for i in range(30):
         decision = hub.decide("price", segment="nl" if i % 3 else "")

@@ -17,7 +17,7 @@ from bothworlds.service.config import Server, read_config
 from bothworlds.service.http.app import listen
 from bothworlds.service.registry import Registry
 from bothworlds.service.store import open_store
-from bothworlds.service.store.sqlite import SQLiteStore, problem_of
+from bothworlds.service.store.sqlite import SQLiteStore, storage_error_of
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_paths_that_are_none(here, path):
 def test_what_a_database_says_comes_with_advice(name, words):
     error = sqlite3.OperationalError("something")
     error.sqlite_errorcode, error.sqlite_errorname = getattr(sqlite3, name), name
-    assert words in str(problem_of(error, "prices.db"))
+    assert words in str(storage_error_of(error, "prices.db"))
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_commands_say_what_to_do(here, url):
     assert f"{here / 'missing' / 'copy.db'}: unable to open" in said
     assert "mkdir -p" in said
     assert "overwrites nothing" in told(service_cli.backup, here / "text", url)
-    assert "name another with --database" in told(service_cli.restore, here / "text", url)
-    assert "another kind of file" in told(service_cli.restore, here / "text", absent)
+    assert "name another with --database" in told(service_cli.restore_backup, here / "text", url)
+    assert "another kind of file" in told(service_cli.restore_backup, here / "text", absent)
     assert not (here / "absent.db").exists()
     assert "bothworlds service key list" in told(service_cli.revoke_key, "nobody", url)
     said = told(service_cli.export, here / "text" / "out", database=url)

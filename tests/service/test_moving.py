@@ -7,13 +7,13 @@ from typer.testing import CliRunner
 
 from bothworlds.errors import StateError
 from bothworlds.service import cli, moving
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.registry import Registry
 from bothworlds.service.retention import retain
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 
-QUIET = Limits(refresh=0.02, sweep_every=1e9, snapshot_every=20)
+QUIET = HubLimits(refresh=0.02, sweep_every=1e9, snapshot_every=20)
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def source(fast_folder):
     url = f"sqlite:///{fast_folder / 'source.db'}"
     for project in ("default", "other"):
         hub = Hub(open_store(url), project, limits=QUIET)
-        hub.create("one", settings_of(["a", "b"], "tsallis-inf"))
-        hub.create("two", settings_of(3, "light-barrier", wait=100.0, missing=0.1))
+        hub.create("one", checked_settings(["a", "b"], "tsallis-inf"))
+        hub.create("two", checked_settings(3, "light-barrier", wait=100.0, missing=0.1))
         for i in range(30):
             made = hub.decide("one", unit=f"u{i}", context=b"\0\xff", segment="nl" * (i % 2))
             hub.report(made.id, reward=i / 30)
@@ -57,7 +57,7 @@ def test_there_and_back(source, postgres_url, fast_folder, monkeypatch):
     for url in (source, postgres_url, back):
         assert cli._verified(url)
         hub = Hub(open_store(url), "other", limits=QUIET)
-        hub.create("three", settings_of(2, "tsallis-inf"))  # ids that are new
+        hub.create("three", checked_settings(2, "tsallis-inf"))  # ids that are new
         made = hub.decide("three", id="0190f8a3-7b5e-4c31-8e1a-5a3f1f6f3c2d")
         hub.report(made.id, reward=1.0)
         answers.append((hub.decide("one", id=made.id[::-1].replace("-", "")).arm, hub.learner("one").dump()))

@@ -11,8 +11,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 import bothworlds as bw
 from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.service import ids, problems
-from bothworlds.service.hub import Hub, Limits
-from bothworlds.service.settings import settings_of
+from bothworlds.service.hub import Hub, HubLimits
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store, postgres, schema
 from bothworlds.service.store.base import DecisionRow
 from bothworlds.service.verify import verify
@@ -22,13 +22,13 @@ from studies import wait_for
 OURS = "FROM pg_stat_activity WHERE application_name = 'bothworlds'"
 TERMINATE = f"SELECT pg_terminate_backend(pid, 5000) {OURS}"
 
-QUIET = Limits(refresh=10.0, sweep_every=1e9)
+QUIET = HubLimits(refresh=10.0, sweep_every=1e9)
 
 
 @pytest.fixture
 def hub(postgres_url):
     made = Hub(open_store(postgres_url), limits=QUIET)
-    made.create("x", settings_of(2, "tsallis-inf", wait=1000.0))
+    made.create("x", checked_settings(2, "tsallis-inf", wait=1000.0))
     yield made
     made.close()
     store = open_store(postgres_url)
@@ -138,8 +138,10 @@ def test_commits_are_durable_and_transactions_plain_whatever_the_database_says(p
 def test_all_columns_come_back_as_they_went(postgres_url):
     store = open_store(postgres_url)
     rows = [
-        DecisionRow(ids.new(), 1, 2, 1 / 3, bytes(range(256)), 2**40, 1, 1.7e9 + 1e-6, None, ids.new(), None),
-        DecisionRow(ids.new(), 1, 2, 5e-324, b"", 2**40, 1, 0.1, 0.2, None, b"\0\\x"),
+        DecisionRow(
+            ids.new_id(), 1, 2, 1 / 3, bytes(range(256)), 2**40, 1, 1.7e9 + 1e-6, None, ids.new_id(), None
+        ),
+        DecisionRow(ids.new_id(), 1, 2, 5e-324, b"", 2**40, 1, 0.1, 0.2, None, b"\0\\x"),
     ]
     with store.write(1, log=False):
         assert store.insert_decisions(1, rows) == {row.id for row in rows}

@@ -9,14 +9,14 @@ import pytest
 from pyarrow import parquet
 
 from bothworlds.service import ids, problems
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.messages import Decide, Read
 from bothworlds.service.retention import DAY, export_and_retain, retain
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 
-QUIET = Limits(refresh=0.02, sweep_every=1e9, snapshot_every=10)
+QUIET = HubLimits(refresh=0.02, sweep_every=1e9, snapshot_every=10)
 FIRST = 20_000 * DAY  # a midnight
 
 
@@ -40,8 +40,8 @@ def played(store_url):
     """Ten days of two experiments, five decisions of each a day; what was decided, and states at the end."""
     clock, chance, made = Clock(), random.Random(3), []
     hub = Hub(open_store(store_url), limits=QUIET, clock=clock)
-    hub.create("plain", settings_of(["a", "b", "c"], "tsallis-inf"))
-    hub.create("waits", settings_of(2, "tsallis-inf", wait=1.5 * DAY, missing=0.0))
+    hub.create("plain", checked_settings(["a", "b", "c"], "tsallis-inf"))
+    hub.create("waits", checked_settings(2, "tsallis-inf", wait=1.5 * DAY, missing=0.0))
     for day in range(10):
         for number in range(5):
             clock.now = FIRST + (day + number / 5.0) * DAY
@@ -213,7 +213,7 @@ def test_no_more_open_decisions_than_there_may_be(store_url):
     clock = Clock()
     limits = QUIET._replace(max_open=5)
     hub = Hub(open_store(store_url), limits=limits, clock=clock)
-    hub.create("one", settings_of(2, "tsallis-inf"))
+    hub.create("one", checked_settings(2, "tsallis-inf"))
     made = hub.submit([Decide("one")] * 8).result()
     assert [isinstance(one, problems.LimitReachedError) for one in made] == [False] * 5 + [True] * 3
     with pytest.raises(

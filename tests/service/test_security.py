@@ -186,12 +186,12 @@ def test_old_exports_go_when_new_ones_come(fast_folder):
 def test_exports_beyond_their_rows_fail_and_say_so(fast_folder):
     from bothworlds.service.exports import Subject
     from bothworlds.service.hub import Hub
-    from bothworlds.service.settings import settings_of
+    from bothworlds.service.settings import checked_settings
     from bothworlds.service.store import open_store
 
     url = f"sqlite:///{fast_folder / 'log.db'}"
     hub = Hub(open_store(url))
-    settings = settings_of(["a", "b"], "uniform")
+    settings = checked_settings(["a", "b"], "uniform")
     hub.create("e", settings)
     for _ in range(5):
         hub.decide("e")
@@ -283,15 +283,15 @@ def test_what_is_served_is_in_the_table(served):
     ],
 )
 def test_what_a_database_says_is_not_told(problem):
-    said = json.dumps(endpoints.describe(problem, "r-1"))
+    said = json.dumps(endpoints.problem_details(problem, "r-1"))
     assert problem.detail not in said
     assert "secret" not in said
     assert "psycopg" not in said
 
 
 def test_a_defect_says_nothing_of_itself():
-    problem = endpoints.problem_of(KeyError("bw_id_secret"))
-    assert "secret" not in json.dumps(endpoints.describe(problem, "r-1"))
+    problem = endpoints.service_error_of(KeyError("bw_id_secret"))
+    assert "secret" not in json.dumps(endpoints.problem_details(problem, "r-1"))
     assert problem.status == 500
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from bothworlds.errors import StateError
 from bothworlds.service import ids, problems
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.messages import Decide, Read, Report
-from bothworlds.service.settings import settings_of
+from bothworlds.service.settings import checked_settings
 from bothworlds.service.store import open_store
 from bothworlds.service.verify import verify
 
-QUIET = Limits(refresh=0.02, sweep_every=1e9)
+QUIET = HubLimits(refresh=0.02, sweep_every=1e9)
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def opened(store_url):
 
     def make(**options):
         hubs.append(Hub(open_store(store_url), **({"limits": QUIET} | options)))
-        hubs[-1].create("x", settings_of(2, "tsallis-inf"))
+        hubs[-1].create("x", checked_settings(2, "tsallis-inf"))
         return hubs[-1]
 
     yield make
@@ -40,7 +40,7 @@ def learn(hub, times):
 
 def test_two_that_ask_for_the_same_in_another_order_wait_and_agree(opened):
     hubs = [opened(), opened()]
-    texts = [ids.text_of(ids.new()) for _ in range(60)]
+    texts = [ids.text_of(ids.new_id()) for _ in range(60)]
     heard = [[], []]
 
     def client(number):
@@ -86,7 +86,7 @@ def test_a_gap_in_the_log_stops_the_hub(opened, store_url):
     store._all("UPDATE entry SET pos = 3 WHERE pos = 5")
     (last,) = store.entries(1, 2, 10)
     with store.write(1, log=True):
-        store.insert_entries(1, [last._replace(pos=5, decision=ids.new())])
+        store.insert_entries(1, [last._replace(pos=5, decision=ids.new_id())])
     store.close()
     with pytest.raises(problems.StorageFailedError, match="gap between 3 and 5"):
         hub.decide("x")

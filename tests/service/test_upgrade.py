@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from bothworlds.errors import StateError
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.store import open_store, schema
 from bothworlds.service.verify import verify
 from service import corpus
 
-QUIET = Limits(refresh=0.02, sweep_every=1e9, snapshot_every=5)
+QUIET = HubLimits(refresh=0.02, sweep_every=1e9, snapshot_every=5)
 
 
 def made_at(revision, url, folder, monkeypatch):

@@ -106,7 +106,7 @@ def kept_of(means, n=900):
     from bothworlds.inference import state as evidence_state
 
     random = np.random.default_rng(3)
-    kept = evidence_state.init(len(means), True)
+    kept = evidence_state.init_evidence(len(means), True)
     arms = random.integers(0, len(means), n)
     rewards = (random.random(n) < np.array(means)[arms]).astype(float)
     evidence_state.take_in(kept, arms, rewards, np.full(n, 1.0 / len(means)))

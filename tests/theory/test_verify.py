@@ -18,7 +18,7 @@ from accounting import interpreted  # noqa: F401
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.ftrl.rates import CONTINUE, UNUSED, advance_rates, begin_rates
 from bothworlds.policies.ftrl.state import ROUND
-from bothworlds.simplex.growth import growth
+from bothworlds.simplex.growth import expm1
 from bothworlds.simplex.regularizers.base import height, potential, reach, rise, slope, spread
 from bothworlds.simplex.regularizers.shannon import entropy_spread
 from bothworlds.theory import (
@@ -348,4 +348,4 @@ def test_where_the_regret_went_adds_up(policy):
 
 @pytest.mark.parametrize("x", [-3.0, -1e-9, 1e-300, 0.049, 0.051, 2.0])
 def test_growth(x):
-    assert growth(x) == pytest.approx(math.expm1(x), rel=1e-15)
+    assert expm1(x) == pytest.approx(math.expm1(x), rel=1e-15)

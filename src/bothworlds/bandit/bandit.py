@@ -222,7 +222,7 @@ class Bandit(Queries):
         with self._lock:
             attributes = {name: value for name, value in self.__dict__.items() if name not in BUFFERS}
             stay = {name: attributes.pop(name) for name in ("_lock", "_forks", "_log", *KERNELS)}
-            packed = packing.pack(attributes)
+            packed = packing.pack_bandit(attributes)
             self.__class__ = PackedBandit  # first: from now on, what is missing is unpacked
             self.__dict__ = stay | {"_packed": packed, "_forked": []}
 
@@ -241,7 +241,7 @@ class PackedBandit(Bandit):
     def _unpack(self) -> None:
         with self._lock:
             if "_packed" in self.__dict__:  # no other thread was faster
-                self.__dict__.update(packing.unpack(self._packed))
+                self.__dict__.update(packing.unpack_bandit(self._packed))
                 self._make_buffers()
                 del self._packed
                 forked = self.__dict__.pop("_forked")

@@ -119,7 +119,7 @@ class BatchKernels:
         return column
 
 
-def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
+def draw_many(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     """The next ``n`` pulls; columns where a round is what the policy does, else one by one."""
     kernels, first = bandit._batch(), bandit._rounds + 1
     rounds = np.arange(first, first + n)
@@ -154,7 +154,7 @@ def draw(bandit: Playing, n: int, among: Iterable[Label] | None) -> Pulls:
     return Pulls(rounds, kernels.labels[numbers], kernels.labels[shown], p, bandit._instance)
 
 
-def learn(bandit: Playing, pulls: Sequence[Pull | str], kind: str, feedback: FloatArray) -> None:
+def learn_many(bandit: Playing, pulls: Sequence[Pull | str], kind: str, feedback: FloatArray) -> None:
     """Learn the feedback of pulls, in their order; all of it or, if one pull is refused, none."""
     one_by_one = bandit._wait or bandit._shares or bandit._awake_at or bandit._log
     plain = isinstance(bandit._range, Range) and not one_by_one

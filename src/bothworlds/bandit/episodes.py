@@ -72,7 +72,7 @@ MIXING = 1  # γ_t
 N_SCALARS = 2
 
 
-class Workspace(NamedTuple):
+class EpisodeWorkspace(NamedTuple):
     """What the kernels compute in."""
 
     bonus: FloatArray
@@ -84,7 +84,7 @@ class Workspace(NamedTuple):
 
 
 @kernel
-def expected(
+def expected_value(
     params: MDPParameters, state: MDPState, values: FloatArray, following: int, s: int, a: int
 ) -> float:
     """E_{s'~P(· | s, a), a'~π}[values(s', a')]; ``following`` is the first state of the next layer."""
@@ -103,7 +103,7 @@ def expected(
 
 
 @kernel
-def add_bonuses(params: MDPParameters, state: MDPState, workspace: Workspace) -> None:
+def add_bonuses(params: MDPParameters, state: MDPState, workspace: EpisodeWorkspace) -> None:
     """B and C of all states and actions, from the last layer to the first, into ``bonus`` and ``excess``."""
     n, depth = params.n_actions, params.first.size - 1
     gamma = state.scalars[MIXING]
@@ -115,7 +115,7 @@ def add_bonuses(params: MDPParameters, state: MDPState, workspace: Workspace) ->
             for a in range(n):
                 excess = 0.0
                 if layer < depth - 1:
-                    excess = expected(params, state, workspace.excess, following, s, a)
+                    excess = expected_value(params, state, workspace.excess, following, s, a)
                     for j in range(params.first[layer + 2] - following):
                         c = depth * gamma / state.seen[following + j]
                         excess += params.transitions[s, a, j] * c
@@ -127,12 +127,12 @@ def add_bonuses(params: MDPParameters, state: MDPState, workspace: Workspace) ->
                 spread += math.sqrt(n)
             bonus = 4.0 * (state.rates[s] - state.before[s]) * spread + 8.0 * square / state.rates[s]
             for a in range(n):
-                ahead = expected(params, state, workspace.bonus, following, s, a)
+                ahead = expected_value(params, state, workspace.bonus, following, s, a)
                 workspace.bonus[s * n + a] = bonus + (1.0 + 1.0 / depth) * ahead
 
 
 @kernel
-def look_ahead(params: MDPParameters, state: MDPState, workspace: Workspace) -> int:
+def plan_episode(params: MDPParameters, state: MDPState, workspace: EpisodeWorkspace) -> int:
     """π of the episode to come, layer by layer: how often a state is visited decides its rate."""
     n, depth = params.n_actions, params.first.size - 1
     gamma = min(1.0, params.mixing / state.scalars[EPISODE])
@@ -158,7 +158,7 @@ def look_ahead(params: MDPParameters, state: MDPState, workspace: Workspace) -> 
 
 
 @kernel
-def act_at(params: MDPParameters, state: MDPState, workspace: Workspace, s: int) -> int:
+def act_at(params: MDPParameters, state: MDPState, workspace: EpisodeWorkspace, s: int) -> int:
     """The rate and π(· | s) = argmin <π, losses> − (2/η)·Σ_a √π(a); return the status of the solver."""
     n = params.n_actions
     state.rates[s] = params.first_rate + params.factor * math.sqrt(state.sums[s])
@@ -178,7 +178,7 @@ def act_at(params: MDPParameters, state: MDPState, workspace: Workspace, s: int)
 def learn_episode(
     params: MDPParameters,
     state: MDPState,
-    workspace: Workspace,
+    workspace: EpisodeWorkspace,
     states: IntArray,
     actions: IntArray,
     losses: FloatArray,
@@ -195,7 +195,7 @@ def learn_episode(
         ahead += losses[layer]
         state.losses[states[layer] * n + actions[layer]] += ahead / weights[layer]
     state.scalars[EPISODE] += 1.0
-    return look_ahead(params, state, workspace)
+    return plan_episode(params, state, workspace)
 
 
 # --- in Python ----------------------------------------------------------------------------------------------
@@ -324,12 +324,12 @@ class PolicyOptimization:
             np.array([1.0, 0.0]),
         )
         with np.errstate(all="ignore"):
-            look_ahead(self._params, state, self._workspace())
+            plan_episode(self._params, state, self._workspace())
         return state
 
-    def _workspace(self) -> Workspace:
+    def _workspace(self) -> EpisodeWorkspace:
         size = self._params.first[-1] * self._n_actions
-        return Workspace(np.zeros(size), np.zeros(size), np.zeros(self._n_actions))
+        return EpisodeWorkspace(np.zeros(size), np.zeros(size), np.zeros(self._n_actions))
 
     # --- the loop: act or play, update ----------------------------------------------------------------
 

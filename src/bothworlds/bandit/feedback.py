@@ -62,7 +62,7 @@ class Range(NamedTuple):
         return self.high - span * feedback if kind == "reward" else self.low + span * feedback
 
     def _inside(self, name: str, value: Any) -> float:
-        value = number_of(value)
+        value = as_number(value)
         if self.clip:
             return self._end_of(_check.number(name, value))
         fix = "give the range as Bandit(..., low=..., high=...), or clip=True to cut off what is beyond"
@@ -78,7 +78,7 @@ class Range(NamedTuple):
         return min(max(number, self.low), self.high)
 
 
-def number_of(value: Any) -> Any:
+def as_number(value: Any) -> Any:
     """``True`` and ``False`` as 1.0 and 0.0; anything else as it is, for a check that follows."""
     return float(value) if isinstance(value, (bool, np.bool_)) else value
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bothworlds import _check, statefile
 from bothworlds._jit import FloatArray
-from bothworlds.bandit.feedback import PLURALS, ROUNDING, Range, number_of
+from bothworlds.bandit.feedback import PLURALS, ROUNDING, Range, as_number
 from bothworlds.errors import InvalidArgumentError, OutOfRangeError
 
 LARGEST = 1e100  # beyond it sums and widths might overflow
@@ -76,7 +76,7 @@ class LearnedRange:
             fix = "where high is None, report rewards or losses, not both"
             raise InvalidArgumentError(name, value, f"a {self.feedback_kind}, as those before", fix=fix)
         number = _check.number(
-            name, number_of(value), at_least=-LARGEST, at_most=LARGEST, fix="use a larger unit"
+            name, as_number(value), at_least=-LARGEST, at_most=LARGEST, fix="use a larger unit"
         )
         if self.low is None or number >= self.low:
             return number

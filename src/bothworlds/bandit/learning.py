@@ -10,7 +10,7 @@ from bothworlds._jit import FloatArray, IntArray, entry
 from bothworlds._words import counted
 from bothworlds.bandit.feedback import Range
 from bothworlds.errors import InvalidArgumentError, SolverError
-from bothworlds.inference.log import ACTION, COUNT, PROPENSITY, REWARD, Log
+from bothworlds.inference.log import ACTION, COUNT, PROPENSITY, REWARD, LogReader
 from bothworlds.policies.base import Policy, after_draw, before_draw, learn, memo_of, step, weighs
 from bothworlds.rng import from_dict, to_dict
 from bothworlds.simplex.kernel import FAILED
@@ -44,7 +44,7 @@ def learn_log(bandit: Bandit, log: Any, missing: Literal["ignorable"] | None) ->
     if policy.decoupled:
         wanted = "for a policy that shows the arm it plays"
         raise InvalidArgumentError("log", log, wanted, got=f"one for {policy!r}", fix="choose another policy")
-    reader = Log(
+    reader = LogReader(
         log,
         needs=(ACTION, REWARD),
         may_have=(PROPENSITY, COUNT),

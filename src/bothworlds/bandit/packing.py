@@ -41,7 +41,7 @@ class Packed(NamedTuple):
 _forms: dict[Any, Any] = {}  # equal forms are one object
 
 
-def pack(attributes: dict[str, Any]) -> Packed:
+def pack_bandit(attributes: dict[str, Any]) -> Packed:
     """Pack the attributes that make a bandit what it is."""
     own = dict(attributes)
     shared = tuple(own.pop(name) for name in SHARED)
@@ -53,7 +53,7 @@ def pack(attributes: dict[str, Any]) -> Packed:
     return Packed(shared, pickled, _forms.setdefault(form, form), b"".join(arrays))
 
 
-def unpack(packed: Packed) -> dict[str, Any]:
+def unpack_bandit(packed: Packed) -> dict[str, Any]:
     """The attributes that were packed."""
     attributes: dict[str, Any] = pickle.loads(packed.own) | dict(zip(SHARED, packed.shared, strict=True))
     position, width = attributes["_random"]

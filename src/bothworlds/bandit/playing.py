@@ -29,7 +29,7 @@ from bothworlds.bandit.learned_range import LearnedRange, range_of
 from bothworlds.bandit.open_pulls import FEEDBACK, MADE, RECENT, OpenPull, OpenPullRow, OpenPulls
 from bothworlds.bandit.pull import Label, Pull, bandit_prefix, instance_and_round, labels_of, new_instance_id
 from bothworlds.bandit.recording import EvidenceRecord, Kind
-from bothworlds.bandit.several import DrawOfSeveral, Slots, Workspace
+from bothworlds.bandit.several import DrawOfSeveral, RoundWorkspace, Slots
 from bothworlds.bandit.shares import Shares
 from bothworlds.errors import (
     ForeignPullError,
@@ -156,7 +156,7 @@ class Playing:
     def _make_buffers(self) -> None:
         self._restricted: RestrictedKernels | None = None  # made when it is first needed
         self._batched: BatchKernels | None = None  # likewise
-        self._workspace = Workspace.of(self._problem, len(self._arms))
+        self._workspace = RoundWorkspace.of(self._problem, len(self._arms))
         if self._record is not None:
             self._start(self._record, self._record.kernels(), f"evidence {self._record.kind}")
 
@@ -168,7 +168,7 @@ class Playing:
             what = {"policy": policy, "n_arms": self._n_played, "horizon": self._horizon, "part": part}
             return what | {"problem": self._problem.to_dict()}
 
-        _changeover.start(owner, kernels, n_arms=self._n_played, recipe=recipe)
+        _changeover.give_kernels(owner, kernels, n_arms=self._n_played, recipe=recipe)
 
     @property
     def _n_played(self) -> int:
@@ -287,11 +287,11 @@ class Playing:
             return self._pull_many(n, key, among)
         return self._pull_set(self._workspace, key)
 
-    def _pull_set(self, workspace: Workspace, key: Key | None) -> Pull:
+    def _pull_set(self, workspace: RoundWorkspace, key: Key | None) -> Pull:
         with self._lock:
             self._close_overdue()
             uniforms = self._random.take() if key is None else self._uniforms_of(key)
-            drawn = several.draw(self, workspace, uniforms)
+            drawn = several.draw_several(self, workspace, uniforms)
             number = self._rounds = self._rounds + 1
             made, instance = 0.0 if self._wait is None else self._wait.now(), len(self._instances) - 1
             # the draw has all of it; a row has places for one arm alone
@@ -307,7 +307,7 @@ class Playing:
         if key is not None:
             raise InvalidArgumentError("key", key, "given for a single pull", fix="write pull(key=...)")
         with self._lock:
-            return batch.draw(self, n, among)
+            return batch.draw_many(self, n, among)
 
     def _awake_among(self, among: Iterable[Label]) -> FloatArray | None:
         awake = self._roster.among(among)
@@ -406,7 +406,7 @@ class Playing:
             raise InvalidArgumentError("pull", pulls, "several pulls, or their ids", fix=fix)
         with self._lock:
             self._close_overdue()
-            batch.learn(self, pulls, kind, self._range.take_many(kind, values, len(pulls)))
+            batch.learn_many(self, pulls, kind, self._range.take_many(kind, values, len(pulls)))
             self._feedback_kind = kind
 
     def _update_several(self, pull: Any, kind: str, values: Any) -> None:
@@ -417,7 +417,7 @@ class Playing:
                 self._late += 1
                 return
             drawn = self._draws[number]
-            losses = several.take(self, kind, values, drawn)
+            losses = several.losses_shown(self, kind, values, drawn)
             if not math.isnan(row[FEEDBACK]):
                 raise self._repeated(self._pull(number, row))
             self._draws[number] = drawn._replace(losses=losses)
@@ -505,13 +505,15 @@ class Playing:
         if self._log is not None:
             self._log.settle(number, reward=self._reward_of(feedback))
 
-    def _learn_several(self, workspace: Workspace, number: int, row: OpenPullRow, feedback: float) -> None:
+    def _learn_several(
+        self, workspace: RoundWorkspace, number: int, row: OpenPullRow, feedback: float
+    ) -> None:
         """Learn the losses of a pull of several arms; where none have come, ``feedback`` is that of each."""
         drawn = self._draws[number]
         if not math.isnan(feedback):
             losses = drawn.losses or (feedback,) * len(drawn.shown)
             fresh = OpenPull._make(row).restarts == self._restarts
-            if fresh and several.learn(self, workspace, drawn, losses) == FAILED:
+            if fresh and several.learn_several(self, workspace, drawn, losses) == FAILED:
                 raise self._no_solution(self._pull(number, row))
             for arm, loss in zip(drawn.shown, losses, strict=True):
                 self._seen[arm] += 1

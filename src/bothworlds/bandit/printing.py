@@ -59,7 +59,7 @@ def line(bandit: Queries) -> str:
     return f"<Bandit: {headline(bandit)}; likeliest next: {first.label} ({first.p:.1%})>"
 
 
-def text(bandit: Queries) -> str:
+def plain_table(bandit: Queries) -> str:
     """A table, for ``print``."""
     arms, kind = arms_of(bandit), bandit._feedback_kind
     width = max(3, *(len(arm.label) for arm in arms[:SHOWN_ARMS]))
@@ -73,7 +73,7 @@ def text(bandit: Queries) -> str:
     return "\n".join(lines)
 
 
-def page(bandit: Queries) -> str:
+def notebook_page(bandit: Queries) -> str:
     """A table and a chart in HTML, for notebooks."""
     arms = arms_of(bandit)
     rows = [[label, f"{p:.2%}", str(pulls), mean] for label, p, pulls, mean, _ in arms[:SHOWN_ARMS]]

@@ -197,7 +197,7 @@ class Queries(Changing):
         return printing.line(self)
 
     def __str__(self) -> str:
-        return printing.text(self)
+        return printing.plain_table(self)
 
     def _repr_html_(self) -> str:
-        return printing.page(self)
+        return printing.notebook_page(self)

@@ -66,7 +66,7 @@ class EvidenceRecord:
         """Forget all answers; decisions count from now on, after so many pulls of each arm."""
         self.before = list(pulls)
         self.since = sum(self.before)  # the number of pulls before the first that counts
-        self.state = evidence_state.init(len(self.before), self.kind == "full")
+        self.state = evidence_state.init_evidence(len(self.before), self.kind == "full")
 
     def kernels(self) -> Kernels:
         """The attributes that are kernels, with arguments of the right types."""

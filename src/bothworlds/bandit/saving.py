@@ -195,9 +195,9 @@ def restore_counts(bandit: Bandit, data: dict[str, Any]) -> None:
     """Restore rounds, counts of pulls and answers, sums, and evidence."""
     n = len(bandit._arms)
     bandit._rounds = _check.integer("rounds", data["rounds"], at_least=0)
-    bandit._restarts = count(data, "restarts")
-    bandit._late = count(data, "late")
-    bandit._overdue = count(data, "overdue")
+    bandit._restarts = events_at(data, "restarts")
+    bandit._late = events_at(data, "late")
+    bandit._overdue = events_at(data, "overdue")
     bandit._pulls = statefile.counts(data, "pulls", n)
     bandit._seen = statefile.counts(data, "seen", n)
     least = 0.0
@@ -235,7 +235,7 @@ def reopen(bandit: Bandit, item: dict[str, Any], after: int, version: int) -> in
         least, most = (bandit._range.low, None) if learned else (0.0, 1.0)
         feedback = _check.number("loss", item["loss"], at_least=least, at_most=most)
     made = _check.number("made", item.get("made", 0.0), at_least=0.0)
-    since, instance_number = count(item, "restarts"), bandit._instances.index(instance)
+    since, instance_number = events_at(item, "restarts"), bandit._instances.index(instance)
     asleep = statefile.arms(item, "asleep", n)
     if observe in asleep:
         raise StateError(f"outstanding round {number} has an arm that was asleep")
@@ -271,6 +271,6 @@ def drawn_of(bandit: Bandit, item: dict[str, Any]) -> DrawOfSeveral:
     return DrawOfSeveral(tuple(arms), *map(tuple, columns))
 
 
-def count(data: dict[str, Any], key: str) -> int:
+def events_at(data: dict[str, Any], key: str) -> int:
     """A number of events; older files know of none."""
     return _check.integer(key, data.get(key, 0), at_least=0)

@@ -35,14 +35,14 @@ class DrawOfSeveral(NamedTuple):
     """The losses in [0, 1] that were reported of those shown, and wait for their deadline; none before."""
 
 
-class Workspace(NamedTuple):
+class RoundWorkspace(NamedTuple):
     """Arrays that the kernels of such rounds compute in."""
 
     shown: Shown
     drawn: Round
 
     @classmethod
-    def of(cls, problem: Problem, n_arms: int) -> Workspace | None:
+    def of(cls, problem: Problem, n_arms: int) -> RoundWorkspace | None:
         """None where a round has one arm and one observation."""
         return cls(shown_by(problem, n_arms), new_round(problem, n_arms)) if problem.several else None
 
@@ -200,7 +200,7 @@ def require_range(problem: Problem, high: float | None) -> None:
         )
 
 
-def draw(bandit: Playing, workspace: Workspace, uniforms: FloatArray) -> DrawOfSeveral:
+def draw_several(bandit: Playing, workspace: RoundWorkspace, uniforms: FloatArray) -> DrawOfSeveral:
     """Draw a round."""
     drawn = workspace.drawn
     outstanding = len(bandit._open)
@@ -216,7 +216,9 @@ def draw(bandit: Playing, workspace: Workspace, uniforms: FloatArray) -> DrawOfS
     return DrawOfSeveral(played[:n], probabilities[:n], shown[:count], weights[:count], memos[:count])
 
 
-def learn(bandit: Playing, workspace: Workspace, drawn: DrawOfSeveral, losses: Sequence[float]) -> int:
+def learn_several(
+    bandit: Playing, workspace: RoundWorkspace, drawn: DrawOfSeveral, losses: Sequence[float]
+) -> int:
     """Learn the losses of those shown; the status of the solver."""
     count = len(losses)
     columns = drawn.shown, drawn.weights, drawn.memos, losses
@@ -231,7 +233,7 @@ def pull_of(arms: Sequence[Label], number: int, drawn: DrawOfSeveral, instance: 
     return PullOfSeveral.of(number, played, shown, drawn.probabilities, instance)
 
 
-def take(bandit: Playing, kind: str, values: Any, drawn: DrawOfSeveral) -> tuple[float, ...]:
+def losses_shown(bandit: Playing, kind: str, values: Any, drawn: DrawOfSeveral) -> tuple[float, ...]:
     """The losses in [0, 1] of what is reported of those shown, in their order."""
     name = PLURALS[kind]
     if bandit._problem.sizes_differ and kind == "loss":

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bothworlds._jit import FloatArray
-from bothworlds.policies.matching import VANISHED, star_and_penalty, with_weight
+from bothworlds.policies.shared.matching import VANISHED, star_and_penalty, with_weight
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.regularizers.base import slope
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
@@ -58,7 +58,7 @@ class Exponential:
 
     def learn(self, state: TrustState, estimates: FloatArray) -> int:
         """Learn the estimates; the distribution has a closed form."""
-        add(state, estimates)
+        add_to_sums(state, estimates)
         state.scalars[TUNING] += 1.0
         rate = math.sqrt(math.log(self.n_experts) / (self.n_arms * state.scalars[TUNING]))
         weights = np.exp(-rate * state.losses)
@@ -100,7 +100,7 @@ class Matched:
         beta = state.scalars[TUNING]
         if h >= VANISHED:
             state.scalars[TUNING] = beta + self.scale * z / (beta * h)
-        state.carried[MULTIPLIER] -= add(state, estimates)
+        state.carried[MULTIPLIER] -= add_to_sums(state, estimates)
         rate, regularizer = self._rate_and_regularizer(state)
         rates = np.full(self.n_experts, rate)
         return general(regularizer, state.losses, rates, 0.0, state.carried, state.q)
@@ -112,7 +112,7 @@ class Matched:
         return rate, with_weight(self.regularizer, self.fixed_rate * alpha / (1.0 - alpha) / rate)
 
 
-def add(state: TrustState, estimates: FloatArray) -> float:
+def add_to_sums(state: TrustState, estimates: FloatArray) -> float:
     """Add the estimates of a round; return the smallest sum, which is subtracted from all."""
     losses = state.losses
     losses += estimates

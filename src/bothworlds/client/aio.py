@@ -11,7 +11,7 @@ import anyio.to_thread
 import httpx
 
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
-from bothworlds.client.calls import Call, Calls, Effect, Failure, Pause, Reply, Send
+from bothworlds.client.calls import Call, Calls, Effect, Failure, Pause, RawReply, Send
 from bothworlds.client.connection import failure_of, late, options
 
 T = TypeVar("T")
@@ -144,7 +144,7 @@ class AsyncClient:
             return await anyio.sleep(effect.seconds)
         return await anyio.to_thread.run_sync(effect.function)
 
-    async def _send(self, request: Send) -> Reply | Failure:
+    async def _send(self, request: Send) -> RawReply | Failure:
         with anyio.move_on_after(request.seconds):
             try:
                 answer = await self._http.request(
@@ -152,5 +152,5 @@ class AsyncClient:
                 )
             except httpx.RequestError as error:
                 return failure_of(error, request.seconds)
-            return Reply(answer.status_code, answer.headers, answer.content)
+            return RawReply(answer.status_code, answer.headers, answer.content)
         return late(request.seconds)

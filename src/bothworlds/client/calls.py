@@ -19,7 +19,7 @@ from uuid import UUID
 
 from bothworlds._uuid7 import uuid7
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
-from bothworlds.client.spool import Report, Spool
+from bothworlds.client.spool import Spool, SpooledReport
 from bothworlds.errors import InvalidArgumentError, RefusedError, SpoolError, UnreachableError
 
 logger = logging.getLogger("bothworlds.client")
@@ -37,7 +37,7 @@ LATER = frozenset({408, 425, 429})  # and all of 5xx: the same request may succe
 
 
 class Send(NamedTuple):
-    """Send a request, and give back a Reply; or a Failure, at the latest after so many seconds."""
+    """Send a request, and give back a RawReply; or a Failure, at the latest after so many seconds."""
 
     method: str
     path: str
@@ -51,13 +51,13 @@ class Pause(NamedTuple):
     seconds: float
 
 
-class Run(NamedTuple):
+class DiskCall(NamedTuple):
     """Call a function that waits for a disk, and give back what it returns."""
 
     function: Callable[[], Any]
 
 
-class Reply(NamedTuple):
+class RawReply(NamedTuple):
     """What the service, or a proxy before it, answered."""
 
     status: int
@@ -73,7 +73,7 @@ class Failure(NamedTuple):
     """May the request have arrived?"""
 
 
-Effect: TypeAlias = Send | Pause | Run
+Effect: TypeAlias = Send | Pause | DiskCall
 T = TypeVar("T")
 Call: TypeAlias = Generator[Effect, Any, T]
 
@@ -87,7 +87,7 @@ def on_disk(function: Callable[[], T]) -> Call[T]:
         except SpoolError as error:
             return error
 
-    result = yield Run(attempt)
+    result = yield DiskCall(attempt)
     if isinstance(result, SpoolError):
         raise result
     found: T = result
@@ -146,11 +146,11 @@ def exchange(method: str, path: str, body: Any, patience: Patience, read: Callab
         if isinstance(reply, Failure):
             failure, in_doubt = reply.detail, in_doubt or reply.sent
         elif is_temporary(reply.status):
-            problem = refusal(reply)
+            problem = refused_error_of(reply)
             failure, at_least = problem.detail, retry_after(reply)
             in_doubt = in_doubt or problem.problem not in UNDONE
         elif not 200 <= reply.status < 300:
-            raise refusal(reply)
+            raise refused_error_of(reply)
         else:
             try:
                 return read(json.loads(reply.content))
@@ -213,7 +213,7 @@ def is_temporary(status: int) -> bool:
     return status >= 500 or status in LATER
 
 
-def refusal(reply: Reply) -> RefusedError:
+def refused_error_of(reply: RawReply) -> RefusedError:
     """What the service, or a proxy before it, has refused."""
     try:
         fields = json.loads(reply.content)
@@ -230,7 +230,7 @@ def refused(status: int, fields: Mapping[str, Any]) -> RefusedError:
     return RefusedError(status, problem, str(fields.get("detail", problem)), fields=fields)
 
 
-def retry_after(reply: Reply) -> float:
+def retry_after(reply: RawReply) -> float:
     """Seconds that the service asks for."""
     text = reply.headers.get("retry-after", "")
     return float(text) if text.isdecimal() else 0.0
@@ -269,7 +269,7 @@ def feedback_of(reward: Any, loss: Any, plural: bool = False) -> tuple[str, Any]
     return ("loss", loss) if reward is None else ("reward", reward)
 
 
-def path_of(experiment: Any) -> str:
+def decisions_path(experiment: Any) -> str:
     """Where decisions of an experiment are made."""
     if not isinstance(experiment, str) or not experiment:
         raise InvalidArgumentError("experiment", experiment, "the name of an experiment")
@@ -318,7 +318,7 @@ class Calls:
         id: str | None,
     ) -> Call[Decision]:
         """One decision."""
-        path = path_of(experiment)
+        path = decisions_path(experiment)
         identity = fresh() if id is None else identity_of("id", id)
         body = asked(identity, segment, unit, context, among)
         try:
@@ -338,7 +338,7 @@ class Calls:
         among: Iterable[Label] | None,
     ) -> Call[list[Decision]]:
         """One decision for each unit."""
-        path = f"{path_of(experiment)}:batch"
+        path = f"{decisions_path(experiment)}:batch"
         arms = None if among is None else list(among)
         items = [asked(fresh(), segment, unit, None, arms) for unit in units]
         results = yield from in_batches(path, "decision", items, self._hurried, Decision.of)
@@ -379,7 +379,7 @@ class Calls:
         number = number_of(kind, value)
         if isinstance(decision, Decision) and decision.id is None:
             return Outcome(None, False, "fallback")
-        report = Report(identity_of("decision", getattr(decision, "id", decision)), kind, number)
+        report = SpooledReport(identity_of("decision", getattr(decision, "id", decision)), kind, number)
         path = f"/v1/decisions/{report.id}/outcome"
         try:
             outcome = yield from exchange("PUT", path, {kind: number}, self._patient(), Outcome.of)
@@ -413,7 +413,7 @@ class Calls:
             else:
                 identity = identity_of(f"decisions[{i}]", getattr(subject, "id", subject))
                 places.append(i)
-                reports.append(Report(identity, kind, number))
+                reports.append(SpooledReport(identity, kind, number))
         items = [report.to_json() for report in reports]
         answers = yield from in_batches(OUTCOMES, "outcome", items, self._patient, Outcome.of)
         unsent = [i for i, answer in enumerate(answers) if isinstance(answer, UnreachableError)]
@@ -427,7 +427,7 @@ class Calls:
             results[i] = answer
         return unless_refused(results)
 
-    def _spool_reports(self, reports: list[Report], error: UnreachableError) -> Call[list[Outcome]]:
+    def _spool_reports(self, reports: list[SpooledReport], error: UnreachableError) -> Call[list[Outcome]]:
         """Put reports that nobody has taken into the spool."""
         spool = self._spool
         if spool is None:

@@ -14,7 +14,7 @@ from bothworlds.errors import SpoolError
 PAGE = 4096
 
 
-class Report(NamedTuple):
+class SpooledReport(NamedTuple):
     """The outcome of a decision."""
 
     id: str
@@ -51,18 +51,18 @@ class Spool:
         with self._open() as database:
             return int(database.execute("select count(*) from report").fetchone()[0])
 
-    def add(self, reports: Iterable[Report]) -> None:
+    def add(self, reports: Iterable[SpooledReport]) -> None:
         """Keep all of them, or none; of those with the same id the first."""
         with self._open() as database:
             database.executemany(
                 "insert into report (id, word, value) values (?, ?, ?) on conflict (id) do nothing", reports
             )
 
-    def first(self, n: int) -> list[Report]:
+    def first(self, n: int) -> list[SpooledReport]:
         """The oldest ``n`` reports."""
         with self._open() as database:
             rows = database.execute("select id, word, value from report order by number limit ?", (n,))
-            return [Report(*row) for row in rows]
+            return [SpooledReport(*row) for row in rows]
 
     def remove(self, ids: Iterable[str]) -> None:
         """Delete the reports with these ids: the service has answered them."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import httpx
 
 from bothworlds.client.answers import Decision, Drained, Label, Outcome
-from bothworlds.client.calls import Call, Calls, Effect, Failure, Pause, Reply, Send
+from bothworlds.client.calls import Call, Calls, Effect, Failure, Pause, RawReply, Send
 from bothworlds.client.connection import CONNECTIONS, failure_of, late, options
 
 T = TypeVar("T")
@@ -207,7 +207,7 @@ class Client:
             return time.sleep(effect.seconds)
         return effect.function()
 
-    def _send(self, request: Send) -> Reply | Failure:
+    def _send(self, request: Send) -> RawReply | Failure:
         if os.getpid() != self._process:  # forked: the connections are those of the parent
             self._connect()
         sent = self._threads.submit(
@@ -219,4 +219,4 @@ class Client:
             return late(request.seconds, sent=not sent.cancel())
         except httpx.RequestError as error:
             return failure_of(error, request.seconds)
-        return Reply(answer.status_code, answer.headers, answer.content)
+        return RawReply(answer.status_code, answer.headers, answer.content)

@@ -215,7 +215,7 @@ def _cost_from_totals(env: Any, world: Totals, t: int, arm: int, uniforms: Float
 
 
 @kernel
-def least(values: FloatArray) -> float:
+def smallest_of(values: FloatArray) -> float:
     """The smallest of ``values``."""
     smallest = values[0]
     for i in range(1, values.size):
@@ -224,7 +224,7 @@ def least(values: FloatArray) -> float:
 
 
 def _smallest_total(env: Any, world: Totals, t: int) -> tuple[float, float]:
-    smallest = least(world.cumulative)
+    smallest = smallest_of(world.cumulative)
     return smallest, smallest
 
 

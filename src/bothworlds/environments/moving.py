@@ -16,8 +16,8 @@ from bothworlds.environments.base import (
     benchmark,
     cost_of,
     keep_totals,
-    least,
     loss_of,
+    smallest_of,
     total_of,
 )
 
@@ -60,17 +60,17 @@ def _bernoulli(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) 
 def _cost(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
     cost = float(world.losses[arm])
     if env.dynamic:
-        cost -= least(world.losses)
+        cost -= smallest_of(world.losses)
     return cost, cost
 
 
 def _benchmark(env: Any, world: Totals, t: int) -> tuple[float, float]:
-    best = 0.0 if env.dynamic else least(world.cumulative)
+    best = 0.0 if env.dynamic else smallest_of(world.cumulative)
     return best, best
 
 
 def _total(env: Any, world: Totals, t: int, arm: int, uniforms: FloatArray) -> tuple[float, float]:
     total = float(world.cumulative[arm])
     if env.dynamic:  # sets are only chosen where the best arm stays the best, as in Seasonal
-        total -= least(world.cumulative)
+        total -= smallest_of(world.cumulative)
     return total, total

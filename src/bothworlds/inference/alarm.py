@@ -121,7 +121,7 @@ def note_reward(drift: DriftState, arm: int, reward: float) -> None:
             numbers[CUTOFF] = cutoff_of(opening)
         return
     before = worth(numbers)
-    bet(numbers, 1.0 if reward > numbers[CUTOFF] else 0.0)
+    ask_experts(numbers, 1.0 if reward > numbers[CUTOFF] else 0.0)
     scalars[TOTAL] += worth(numbers) - before
     if scalars[RAISED_AT] == QUIET and scalars[TOTAL] >= scalars[THRESHOLD]:
         scalars[RAISED_AT] = scalars[ANSWERS]
@@ -154,7 +154,7 @@ def cutoff_of(opening: FloatArray) -> float:
 
 
 @kernel
-def bet(numbers: FloatArray, x: float) -> None:
+def ask_experts(numbers: FloatArray, x: float) -> None:
     """Let the experts of an arm predict x, which is 0 or 1, and learn it."""
     z = 0.0
     for d in range(N_EXPERTS):

@@ -21,7 +21,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry
 from bothworlds.inference.engine import FACTORS, N_BETS, e_values, logs_of, multiply, normalize
-from bothworlds.inference.log import ACTION, PROPENSITY, Log, LogBatch
+from bothworlds.inference.log import ACTION, PROPENSITY, LogBatch, LogReader
 
 PRIOR = 10.0
 THRESHOLD = math.log(1000.0)
@@ -161,7 +161,7 @@ def audit(log: Any, *, arms: Sequence[Any] | None = None) -> Audit:
     >>> bool(bw.inference.audit({"action": [0, 0, 0, 1] * 100, "propensity": [0.5] * 400}))
     True
     """
-    source, auditor = Log(log, needs=(ACTION, PROPENSITY), arms=arms), Auditor()
+    source, auditor = LogReader(log, needs=(ACTION, PROPENSITY), arms=arms), Auditor()
     for batch in source:
         auditor.take_in(batch)
     return auditor.result(source.labels)

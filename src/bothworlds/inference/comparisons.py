@@ -30,7 +30,7 @@ CLOSE = 1e-10  # nats
 
 
 @kernel
-def against(
+def log_e_of_rivals(
     gains: FloatArray, losses: FloatArray, n: FloatArray, arm: int, rivals: IntArray, share: float, m: float
 ) -> tuple[float, float, float]:
     """The evidence that μ(arm) < m, and that a rival has more than m: its log, and two derivatives in m.
@@ -55,7 +55,7 @@ def against(
 def least_evidence(
     gains: FloatArray, losses: FloatArray, n: FloatArray, arm: int, rivals: IntArray, share: float
 ) -> float:
-    """The smallest value of :func:`against` over m in [0, 1], from below: it is convex in m.
+    """The smallest value of :func:`log_e_of_rivals` over m in [0, 1], from below: it is convex in m.
 
     The bracket [low, high] holds the minimum: its slope is ≤ 0 at low and ≥ 0 at high, or they are the ends.
     A tangent bounds what may be left. Newton's steps where they stay inside, halving otherwise.
@@ -63,7 +63,7 @@ def least_evidence(
     low, high, m = 0.0, 1.0, 0.5
     floor = -math.inf
     for step in range(STEPS):
-        value, slope, bend = against(gains, losses, n, arm, rivals, share, m)
+        value, slope, bend = log_e_of_rivals(gains, losses, n, arm, rivals, share, m)
         if slope > 0.0:
             high = m
         else:
@@ -108,7 +108,7 @@ def rule_out_all(
 ) -> None:
     """Is :func:`least_evidence` of an arm at least the threshold? At the mean of the arm it seldom is."""
     for arm in range(n.size):
-        here = against(gains, losses, n, arm, rivals, share, means[arm])[0]
+        here = log_e_of_rivals(gains, losses, n, arm, rivals, share, means[arm])[0]
         out[arm] = here >= threshold and least_evidence(gains, losses, n, arm, rivals, share) >= threshold
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
 from bothworlds.inference.engine import FACTORS, N_BETS, log_e, multiply, normalize
-from bothworlds.inference.state import EvidenceState, init
+from bothworlds.inference.state import EvidenceState, init_evidence
 from bothworlds.inference.sums import (
     ANY,
     ANY_LOSS,
@@ -37,8 +37,8 @@ class Missed(NamedTuple):
     """What uniform play would have been worth, by weights."""
 
 
-class Workspace(NamedTuple):
-    """What :func:`follow` adds up on the way."""
+class RunningSums(NamedTuple):
+    """What :func:`note_missed` adds up on the way."""
 
     logs: FloatArray
     growth: FloatArray
@@ -83,7 +83,7 @@ def look_at_arm(sums: Sums, arm: int, means: FloatArray, t: float, threshold: fl
 
 
 @entry
-def follow(
+def note_missed(
     state: EvidenceState,
     arms: IntArray,
     rewards: FloatArray,
@@ -91,31 +91,31 @@ def follow(
     means: FloatArray,
     threshold: float,
     every: int,
-    workspace: Workspace,
+    running: RunningSums,
     missed: Missed,
 ) -> None:
     """Play a run again, and look after every so many rounds."""
-    sums, n_arms, logs = state.sums, table.shape[1], workspace.logs
+    sums, n_arms, logs = state.sums, table.shape[1], running.logs
     own, even = 0.0, 0.0
     for i in range(arms.size):
         arm, p = arms[i], table[i, arms[i]]
         note_decision(sums, arm)
         note_answer(sums, arm, rewards[i], p)
         weight = 1.0 / (n_arms * p)
-        multiply(workspace.growth, 0, weight * rewards[i])
-        multiply(workspace.growth, N_BETS, weight * (1.0 - rewards[i]))
+        multiply(running.growth, 0, weight * rewards[i])
+        multiply(running.growth, N_BETS, weight * (1.0 - rewards[i]))
         if i % FACTORS == FACTORS - 1:
-            normalize(workspace.growth, workspace.octaves, 0, 2 * N_BETS)
-        workspace.means[arm, 0] += means[i, arm]
+            normalize(running.growth, running.octaves, 0, 2 * N_BETS)
+        running.means[arm, 0] += means[i, arm]
         for a in range(n_arms):
-            workspace.means[a, 1] += means[i, a]
+            running.means[a, 1] += means[i, a]
             own += table[i, a] * means[i, a]
             even += means[i, a] / n_arms
         t = i + 1.0
         if (i + 1) % every != 0:
             continue
         for a in range(n_arms):
-            wrong = look_at_arm(sums, a, workspace.means[a], t, threshold, logs)
+            wrong = look_at_arm(sums, a, running.means[a], t, threshold, logs)
             missed.arms[a] = max(missed.arms[a], float(wrong & 1))
             missed.any[a] = max(missed.any[a], float(wrong >> 1))
         for side in range(2):
@@ -125,7 +125,7 @@ def follow(
             if outside(logs, t, abs(side - own / t), threshold):
                 missed.value[0] = 1.0
             clear(logs)
-            add_logs(workspace.growth, workspace.octaves, side * N_BETS, logs)
+            add_logs(running.growth, running.octaves, side * N_BETS, logs)
             if outside(logs, t, abs(side - even / t), threshold):
                 missed.uniform[0] = 1.0
 
@@ -156,15 +156,15 @@ def ever_missed(
     """
     n_arms = table.shape[1]
     missed = Missed(np.zeros(n_arms), np.zeros(n_arms), np.zeros(1), np.zeros(1))
-    follow(
-        init(n_arms, True),
+    note_missed(
+        init_evidence(n_arms, True),
         np.ascontiguousarray(arms),
         np.ascontiguousarray(rewards),
         np.ascontiguousarray(table),
         np.ascontiguousarray(means),
         -math.log(error / 2.0),
         every,
-        Workspace(np.zeros(N_BETS), np.zeros(2 * N_BETS), np.zeros(2 * N_BETS), np.zeros((n_arms, 2))),
+        RunningSums(np.zeros(N_BETS), np.zeros(2 * N_BETS), np.zeros(2 * N_BETS), np.zeros((n_arms, 2))),
         missed,
     )
     return missed

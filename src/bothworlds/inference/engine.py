@@ -70,7 +70,9 @@ def logs_of(growth: FloatArray, octaves: FloatArray) -> FloatArray:
     return logs
 
 
-def join(growth: FloatArray, octaves: FloatArray, others: FloatArray, other_octaves: FloatArray) -> Any:
+def join_products(
+    growth: FloatArray, octaves: FloatArray, others: FloatArray, other_octaves: FloatArray
+) -> Any:
     """The products of two places as one: (1 + g)(1 + h) = 1 + (g + h + gh)."""
     together = growth + others + growth * others  # below 2^916·2^916 only if both are normalized first
     return together, octaves + other_octaves
@@ -132,7 +134,7 @@ def lower(logs: FloatArray, n: float, threshold: float, top: float) -> float:
 
 
 @entry
-def lower_bounds(logs: FloatArray, n: FloatArray, threshold: float, top: float, out: FloatArray) -> None:
+def lower_each(logs: FloatArray, n: FloatArray, threshold: float, top: float, out: FloatArray) -> None:
     """:func:`lower` for every row of ``logs``."""
     for i in range(n.size):
         out[i] = lower(logs[i], n[i], threshold, top)
@@ -148,7 +150,7 @@ def log_e_values(logs: FloatArray, n: FloatArray, means: FloatArray, out: FloatA
 def bounds(logs: Any, n: Any, level: float, *, top: float = 1.0) -> FloatArray:
     """Lower bounds, each with one-sided error ``level``, for rows of A and their n."""
     rows, out = _rows(logs)
-    lower_bounds(rows, np.zeros(len(rows)) + n, -math.log(level), top, out)
+    lower_each(rows, np.zeros(len(rows)) + n, -math.log(level), top, out)
     return out
 
 

@@ -76,7 +76,7 @@ def new_tally(n_policies: int, n_arms: int) -> Tally:
 
 
 @kernel
-def expected(tally: Tally, target: FloatArray, arm: int, mean: float) -> float:
+def direct_estimate(tally: Tally, target: FloatArray, arm: int, mean: float) -> float:
     """Σ π(a)·μ̂(a), where ``arm`` has just been answered and ``mean`` was its μ̂ before."""
     total = 0.0
     for a in range(target.size):
@@ -126,7 +126,7 @@ def tally_up(
             own = math.isnan(target[0])
             weight = 1.0 if own else min(target[arm] / propensities[i], LARGEST)
             if moving:
-                totals[BASELINE] = expected(tally, target, arm, mean)
+                totals[BASELINE] = direct_estimate(tally, target, arm, mean)
             elif totals[N] == 0.0:
                 totals[BASELINE] = 0.5
             totals[N] += 1.0

@@ -29,7 +29,7 @@ from bothworlds.inference.estimates import (
     tally_up,
 )
 from bothworlds.inference.intervals import Interval, Scale
-from bothworlds.inference.log import Log
+from bothworlds.inference.log import LogReader
 from bothworlds.inference.targets import Targets
 
 LONG = 1_000_000  # rows: minutes, as plain Python
@@ -175,10 +175,12 @@ def evaluate(
     largest weight  1.8
     audit           actions agree with propensities (log e 0.0, fails at 6.9)
     """
-    return evaluate_all(log, {"": policy}, error=error, low=low, high=high, arms=arms, missing=missing)[""]
+    return evaluate_several(log, {"": policy}, error=error, low=low, high=high, arms=arms, missing=missing)[
+        ""
+    ]
 
 
-def evaluate_all(
+def evaluate_several(
     log: Any,
     policies: Mapping[Any, Any],
     *,
@@ -190,7 +192,7 @@ def evaluate_all(
 ) -> dict[Any, Evaluation]:
     """:func:`evaluate` for several fixed policies, or for one of any kind, in one pass over the log."""
     error = _check.number("error", error, above=0.0, below=1.0)
-    reader = Log(log, low=low, high=high, arms=arms, missing=missing)
+    reader = LogReader(log, low=low, high=high, arms=arms, missing=missing)
     targets = Targets(policies, reader)
     auditor, decisions = Auditor(), 0
     tally = new_tally(len(policies), 0)

@@ -58,7 +58,7 @@ def how_many_more(
         then = StationaryWorld(sums, 1.0 + more * rates)
         return then.not_best_of(arm) >= then.threshold(error)
 
-    more = smallest(ruled_out)
+    more = smallest_that_holds(ruled_out)
     if more is None:
         return None
     ahead = more / t
@@ -66,7 +66,7 @@ def how_many_more(
     return More(two_digits(more), two_digits(min(fall, MOST_SHOWN)))
 
 
-def smallest(holds: Callable[[float], bool]) -> float | None:
+def smallest_that_holds(holds: Callable[[float], bool]) -> float | None:
     """The smallest number that ``holds``, to 1 %, by doubling and halving; None if none below 10^12 does."""
     if holds(0.0):
         return 0.0

@@ -136,7 +136,7 @@ class Ends(NamedTuple):
     high: FloatArray
 
 
-def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+def quotient(above: FloatArray, below: FloatArray) -> FloatArray:
     """Element by element; NaN over 0."""
     quotients: FloatArray = np.divide(above, below, out=np.full(below.shape, math.nan), where=below > 0.0)
     return quotients
@@ -151,10 +151,10 @@ def arm_ends(sums: Sums, world: World, error: float) -> Ends:
     logs = logs_by_arm(sums)
     if world != "any":
         n, gains, losses = sums.pulls, logs[:, PLAYED], logs[:, PLAYED_LOSS]
-        estimate = ratio(sums.rewards, sums.answers)
+        estimate = quotient(sums.rewards, sums.answers)
     else:
         n, gains, losses = np.full(sums.pulls.size, sums.pulls.sum()), logs[:, ANY], logs[:, ANY_LOSS]
-        estimate = ratio(sums.weighted, sums.weights)
+        estimate = quotient(sums.weighted, sums.weights)
     low, high = bounds(gains, n, error / 2), 1.0 - bounds(losses, n, error / 2)
     if world == "any":  # a ratio of weighted sums may be outside
         estimate = np.where(low <= high, np.clip(estimate, low, np.maximum(low, high)), estimate)

@@ -68,7 +68,7 @@ class Source(NamedTuple):
     read: Callable[[list[str]], Iterator[Mapping[str, Any]]]
 
 
-class Log:
+class LogReader:
     """A log that is being read: labels become known as they come."""
 
     def __init__(
@@ -295,7 +295,7 @@ def _in_order(name: str, column: Any, last: Any, row: int) -> Any:
 
 def labels_in(log: Any) -> list[Any]:
     """The arms of a log, which is read once for them."""
-    reader = Log(log, needs=(ACTION,), may_have=(PROPENSITY,))
+    reader = LogReader(log, needs=(ACTION,), may_have=(PROPENSITY,))
     for _ in reader:
         pass
     return reader.labels

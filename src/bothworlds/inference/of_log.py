@@ -9,18 +9,18 @@ import numpy as np
 
 from bothworlds.inference.alarm import Alarm, alarm_of
 from bothworlds.inference.intervals import World
-from bothworlds.inference.log import ACTION, PROPENSITY, REWARD, Log
-from bothworlds.inference.state import EvidenceState, init, take_in, with_another_arm
+from bothworlds.inference.log import ACTION, PROPENSITY, REWARD, LogReader
+from bothworlds.inference.state import EvidenceState, init_evidence, take_in, with_another_arm
 from bothworlds.inference.statements import Evidence
 
 
-def _state_of(reader: Log, drift_error: float = 0.05) -> EvidenceState:
+def _state_of(reader: LogReader, drift_error: float = 0.05) -> EvidenceState:
     """The sums of all decisions of a log, and its drift alarm."""
     full = PROPENSITY in reader.wanted
     state: EvidenceState | None = None
     for batch in reader:
         n_arms = len(reader.labels)
-        state = state or init(n_arms, full, drift_error=drift_error)
+        state = state or init_evidence(n_arms, full, drift_error=drift_error)
         while state.sums.pulls.size < n_arms:
             state = with_another_arm(state)
         propensities = batch.propensities if full else np.ones(batch.actions.size)
@@ -56,7 +56,7 @@ def evidence(
     >>> bw.inference.evidence(log).ruled_out
     ('red',)
     """
-    reader = Log(
+    reader = LogReader(
         log,
         needs=(ACTION, REWARD),
         may_have=(PROPENSITY,),
@@ -95,5 +95,5 @@ def drift(
     >>> print(bw.inference.drift(log))
     the rewards of 0 have drifted: alarm at answer 320
     """
-    reader = Log(log, needs=(ACTION, REWARD), low=low, high=high, arms=arms, missing="ignorable")
+    reader = LogReader(log, needs=(ACTION, REWARD), low=low, high=high, arms=arms, missing="ignorable")
     return alarm_of(_state_of(reader, error).drift, reader.labels)

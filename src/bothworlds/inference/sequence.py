@@ -19,7 +19,7 @@ from bothworlds.inference.engine import (
     N_BETS,
     bounds,
     e_values,
-    join,
+    join_products,
     logs_of,
     multiply,
     normalize,
@@ -151,7 +151,9 @@ class ConfidenceSequence:
             wanted = f"with error={self.error} in [{self._scale.low:g}, {self._scale.high:g}]"
             raise InvalidArgumentError("other", other, wanted)
         total = ConfidenceSequence(self.error, low=self._scale.low, high=self._scale.high)
-        total._growth, total._octaves = join(self._growth, self._octaves, other._growth, other._octaves)
+        total._growth, total._octaves = join_products(
+            self._growth, self._octaves, other._growth, other._octaves
+        )
         normalize(total._growth, total._octaves, 0, 2 * N_BETS)
         total._n = self._n + other._n
         total._weights = self._weights + other._weights

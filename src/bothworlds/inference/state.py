@@ -18,14 +18,14 @@ class EvidenceState(NamedTuple):
     drift: DriftState
 
 
-def init(n_arms: int, full: bool, *, drift_error: float = 0.05) -> EvidenceState:
+def init_evidence(n_arms: int, full: bool, *, drift_error: float = 0.05) -> EvidenceState:
     """Nothing seen yet; ``full`` keeps what needs probabilities, too."""
     return EvidenceState(init_sums(n_arms, full), init_drift(n_arms, drift_error))
 
 
 def with_another_arm(state: EvidenceState) -> EvidenceState:
     """The same with one arm more, of which nothing is known."""
-    grown = init(state.sums.pulls.size + 1, is_full(state.sums))
+    grown = init_evidence(state.sums.pulls.size + 1, is_full(state.sums))
     carry_over(state, grown)
     stake_another(grown.drift)
     return grown

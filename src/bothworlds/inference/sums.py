@@ -20,7 +20,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.inference.engine import FACTORS, LARGEST, N_BETS, join, logs_of, multiply, normalize
+from bothworlds.inference.engine import FACTORS, LARGEST, N_BETS, join_products, logs_of, multiply, normalize
 
 PLAYED, PLAYED_LOSS, ANY, ANY_LOSS, REGRET, REGRET_LOSS = range(6)
 ARMS_ONLY, FULL = 2, 6  # kinds of products
@@ -74,7 +74,7 @@ class Sums(NamedTuple):
                 got=f"{other.pulls.size} arms and {kinds_of(other)} kinds",
             )
         one, two = normalized(self), normalized(other)
-        growth, octaves = join(one.growth, one.octaves, two.growth, two.octaves)
+        growth, octaves = join_products(one.growth, one.octaves, two.growth, two.octaves)
         return Sums(self.counts + other.counts, growth, octaves)
 
 

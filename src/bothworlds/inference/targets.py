@@ -12,7 +12,7 @@ from bothworlds import _check
 from bothworlds._jit import FloatArray
 from bothworlds._words import did_you_mean
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.inference.log import Log, LogBatch
+from bothworlds.inference.log import LogBatch, LogReader
 
 LOGGED = "logged"  # the policy that made the log
 
@@ -30,7 +30,7 @@ class History(NamedTuple):
 class Targets:
     """The policies that are evaluated, as probabilities of the arms."""
 
-    def __init__(self, policies: Mapping[Any, Any], reader: Log) -> None:
+    def __init__(self, policies: Mapping[Any, Any], reader: LogReader) -> None:
         self.policies = list(policies.values())
         self.reader = reader
         self.moving = False

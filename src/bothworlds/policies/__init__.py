@@ -1,4 +1,7 @@
-"""Policies: a file each, and a line below. A class registers itself: ``class UCB1(Policy, name="ucb1")``."""
+"""Policies: a file each, and a line below. A class registers itself: ``class UCB1(Policy, name="ucb1")``.
+
+What several of them are made of is in ``shared``.
+"""
 
 from __future__ import annotations
 

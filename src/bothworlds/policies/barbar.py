@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, memo_of, step
-from bothworlds.policies.confidence import Delta, delta_or, require_horizon
+from bothworlds.policies.shared.confidence import Delta, delta_or, require_horizon
 from bothworlds.simplex.kernel import CONVERGED
 
 MULTIPLIERS = {"theory": 1024.0, "practical": 1.0}

@@ -472,7 +472,7 @@ def draws_from_its_p(kind: type, *, weighs_losses: bool = True) -> None:
     weight_of.register(kind)(_weight_in_p)
     distribution.register(kind)(_copy_p)
     if not weighs_losses:
-        weighs.register(kind)(_no)
+        weighs.register(kind)(weighs_nothing)
 
 
 def _draw_from_p(params: Any, state: Any, uniforms: FloatArray) -> int:
@@ -487,7 +487,8 @@ def _copy_p(params: Any, state: Any, out: FloatArray) -> None:
     copy(state.p, out)
 
 
-def _no(params: Any) -> bool:
+def weighs_nothing(params: Any) -> bool:
+    """``weighs`` of a policy whose ``learn`` does not divide by the weight."""
     return False
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
 from bothworlds.policies.several import mark_best, pass_round
-from bothworlds.policies.systematic import draws_sets_from_its_p
+from bothworlds.policies.shared.systematic import draws_sets_from_its_p
 from bothworlds.problem import PLAIN, SETS, Groups, Problem
 from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED

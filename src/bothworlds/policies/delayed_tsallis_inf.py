@@ -198,8 +198,8 @@ def skip(state: DelayedState, threshold: float) -> None:
     scalars, answered = state.scalars, state.answered
     t = scalars[DRAWN]
     oldest = scalars[CUT] + 1.0
-    while oldest < t and has(answered, oldest):
-        turn(answered, oldest)
+    while oldest < t and has_bit(answered, oldest):
+        turn_bit(answered, oldest)
         oldest += 1.0
     if oldest < t and (t - oldest > threshold or t - oldest >= WINDOW - 1):
         scalars[COUNTED] -= 1.0
@@ -208,14 +208,14 @@ def skip(state: DelayedState, threshold: float) -> None:
 
 
 @kernel(inline=True)
-def has(bits: FloatArray, number: float) -> bool:
+def has_bit(bits: FloatArray, number: float) -> bool:
     """Is the bit of this round set?"""
     place = int(number) % WINDOW
     return (int(bits[place // BITS]) >> (place % BITS)) & 1 == 1
 
 
 @kernel(inline=True)
-def turn(bits: FloatArray, number: float) -> None:
+def turn_bit(bits: FloatArray, number: float) -> None:
     """Set the bit of this round, or clear it if it is set."""
     place = int(number) % WINDOW
     bits[place // BITS] = float(int(bits[place // BITS]) ^ (1 << (place % BITS)))
@@ -237,7 +237,7 @@ def _(
     if memo > scalars[CUT]:
         scalars[COUNTED] -= 1.0
         if params.skipping:
-            turn(state.answered, memo)
+            turn_bit(state.answered, memo)
     learn(params.ftrl, state.ftrl, arm, loss, weight, 0.0)  # it never restarts
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from bothworlds._jit import kernel
 from bothworlds.policies.base import Policy, init, learn
-from bothworlds.policies.thompson import ThompsonState, prior, rounded, samples_its_posterior
+from bothworlds.policies.thompson import ThompsonState, bernoulli, prior, samples_its_posterior
 from bothworlds.settings import Within
 
 FORGOTTEN = 1e-9  # an observation that weighs less counts as none: posteriors are Beta(1, 1) again, exactly
@@ -88,6 +88,6 @@ def _(
     for i in range(params.n_arms):
         state.ones[i] = faded(params.discount, state.ones[i])
         state.zeros[i] = faded(params.discount, state.zeros[i])
-    one = rounded(loss, memo)
+    one = bernoulli(loss, memo)
     state.ones[arm] += one
     state.zeros[arm] += 1.0 - one

@@ -10,8 +10,8 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, memo_of, step
-from bothworlds.policies.confidence import Delta, delta_or, require_horizon
 from bothworlds.policies.ftrl.rates import log_horizon
+from bothworlds.policies.shared.confidence import Delta, delta_or, require_horizon
 from bothworlds.rng import expand
 from bothworlds.simplex.kernel import CONVERGED
 

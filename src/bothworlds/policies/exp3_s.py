@@ -10,7 +10,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, init, learn, step
-from bothworlds.policies.confidence import require_horizon
+from bothworlds.policies.shared.confidence import require_horizon
 from bothworlds.settings import UnitInterval, Within
 from bothworlds.simplex.kernel import CONVERGED
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, init, is_awake, learn, memo_of, restrict, step
-from bothworlds.policies.change_test import Streams, append, forget, has_changed, new_streams
-from bothworlds.policies.confidence import Delta, require_horizon
-from bothworlds.policies.index import plays_its_choice
-from bothworlds.policies.kl import kl_lower
+from bothworlds.policies.shared.change_test import Streams, append, forget, has_changed, new_streams
+from bothworlds.policies.shared.confidence import Delta, require_horizon
+from bothworlds.policies.shared.index import plays_its_choice
+from bothworlds.policies.shared.kl import kl_lower
 from bothworlds.settings import UnitInterval
 from bothworlds.simplex.kernel import CONVERGED
 

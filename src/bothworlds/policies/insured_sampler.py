@@ -17,8 +17,8 @@ from bothworlds._simd import (
     fill,
     load,
     log_of,
+    make_block,
     most,
-    pack,
     root,
     store,
     whole,
@@ -280,7 +280,7 @@ def _(
         if in_debt or changed:
             hand_over(params, state, not in_debt)
         else:
-            count(state, arm, loss)
+            count_loss(state, arm, loss)
     restarts = 1.0 if memo == HANDED_OVER else 0.0  # others than the FTRL's: only the mean takes note
     learn(machine(params, state), as_played(params, state), arm, loss, weight, restarts)
 
@@ -295,7 +295,7 @@ def take_in_residual(arms: FloatArray, at: int, mean: float, loss: float) -> boo
     variance = mean * (1.0 - mean)
     arms[at + SQUARES] += residual * residual
     arms[at + VARIANCE] += variance
-    keep = pack(1.0 - 2.0**-4, 1.0 - 2.0**-7, 1.0 - 2.0**-10, 1.0 - 2.0**-14)
+    keep = make_block(1.0 - 2.0**-4, 1.0 - 2.0**-7, 1.0 - 2.0**-10, 1.0 - 2.0**-14)
     leaky = keep * load(arms, at + LEAKY) + residual
     noise = keep * keep * load(arms, at + NOISE) + variance
     store(arms, at + LEAKY, leaky)
@@ -343,7 +343,7 @@ def hand_over(params: InsuredParameters, state: InsuredState, trusted: bool) -> 
 
 
 @kernel(inline=True)
-def count(state: InsuredState, arm: int, loss: float) -> None:
+def count_loss(state: InsuredState, arm: int, loss: float) -> None:
     """Take a loss into the mean of its arm, and find the leader."""
     if state.entropies[arm] == NO_ARM:
         return  # it has retired
@@ -354,7 +354,7 @@ def count(state: InsuredState, arm: int, loss: float) -> None:
     mean = (total + 0.5) / (n + 1.0)
     arms[at + COUNT] = n
     arms[at + SUM] = total
-    store(arms, at + LOGS, log_of(pack(mean, 1.0 - mean, n, 1.0)))
+    store(arms, at + LOGS, log_of(make_block(mean, 1.0 - mean, n, 1.0)))
     state.entropies[arm] = mean * arms[at + LOGS] + (1.0 - mean) * arms[at + LOGS + 1]
     ratio = min(1.0, (arms[at + SQUARES] + PRIOR) / (arms[at + VARIANCE] + PRIOR))
     state.scales[arm] = GREED * n / ratio

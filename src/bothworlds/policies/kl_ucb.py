@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from bothworlds.policies.base import Policy
-from bothworlds.policies.index import index, register_index_policy
-from bothworlds.policies.kl import kl_lower
+from bothworlds.policies.shared.index import index, register_index_policy
+from bothworlds.policies.shared.kl import kl_lower
 from bothworlds.settings import NonNegative
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
 from bothworlds.policies.base import Policy, copy, draws_from_its_p, init, inspect, learn, memo_of, step
-from bothworlds.policies.confidence import Delta, delta_or, require_horizon
 from bothworlds.policies.exp3_p import EXP3P, EXP3PParameters, EXP3PState
+from bothworlds.policies.shared.confidence import Delta, delta_or, require_horizon
 from bothworlds.simplex.kernel import CONVERGED
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, init, learn
-from bothworlds.policies.thompson import prior, rounded, samples_its_posterior
+from bothworlds.policies.thompson import bernoulli, prior, samples_its_posterior
 from bothworlds.settings import Count
 
 
@@ -95,7 +95,7 @@ def _(
         oldest = int(state.arms[at])
         state.ones[oldest] -= state.bits[at]
         state.zeros[oldest] -= 1.0 - state.bits[at]
-    one = rounded(loss, memo)
+    one = bernoulli(loss, memo)
     state.ones[arm] += one
     state.zeros[arm] += 1.0 - one
     state.arms[at] = arm

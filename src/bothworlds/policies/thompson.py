@@ -18,11 +18,12 @@ from bothworlds.policies.base import (
     memo_of,
     restrict,
     weighs,
+    weighs_nothing,
     weight_of,
 )
-from bothworlds.policies.beta import probability_of_best, probability_of_smallest
 from bothworlds.policies.graphs.graph import require_loops
 from bothworlds.policies.several import act_several, mark_best
+from bothworlds.policies.shared.beta import probability_of_best, probability_of_smallest
 from bothworlds.problem import GRAPHS, SETS, Groups, Problem
 from bothworlds.rng import expand
 from bothworlds.variates import sample_beta
@@ -115,7 +116,7 @@ def prior(n_arms: int) -> ThompsonState:
 
 
 @kernel
-def rounded(loss: float, memo: float) -> float:
+def bernoulli(loss: float, memo: float) -> float:
     """1 with probability ``loss``, else 0; the memo is uniform on (0, 1): always for 1, never for 0."""
     return 1.0 if memo < loss else 0.0
 
@@ -133,10 +134,6 @@ def _act(params: Any, state: Any, uniforms: FloatArray) -> int:
 
 def _weight(params: Any, state: Any, arm: int) -> float:
     return math.nan  # an integral that learning does not need
-
-
-def _weighs(params: Any) -> bool:
-    return False
 
 
 def _memo(params: Any, state: Any, arm: int, uniforms: FloatArray) -> float:
@@ -172,7 +169,7 @@ def samples_its_posterior(kind: type) -> None:
     """
     act.register(kind)(_act)
     weight_of.register(kind)(_weight)
-    weighs.register(kind)(_weighs)
+    weighs.register(kind)(weighs_nothing)
     memo_of.register(kind)(_memo)
     distribution.register(kind)(_distribution)
     restrict.register(kind, allocates=True)(_restrict)
@@ -187,7 +184,7 @@ def _(params: ThompsonParameters) -> ThompsonState:
 
 
 def _learn(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
-    one = rounded(loss, memo)
+    one = bernoulli(loss, memo)
     state.ones[arm] += one
     state.zeros[arm] += 1.0 - one
 
@@ -238,5 +235,5 @@ def _(params: ThompsonSetParameters, state: ThompsonSetState, out: FloatArray) -
 
 
 weight_of.register(ThompsonSetParameters)(_weight)
-weighs.register(ThompsonSetParameters)(_weighs)
+weighs.register(ThompsonSetParameters)(weighs_nothing)
 learn.register(ThompsonSetParameters)(_learn)

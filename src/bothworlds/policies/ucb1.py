@@ -12,7 +12,7 @@ from bothworlds._jit import FloatArray
 from bothworlds._simd import LANES, lane, load, root, whole
 from bothworlds.policies.base import Policy, init, learn, step
 from bothworlds.policies.graphs.graph import require_loops
-from bothworlds.policies.index import (
+from bothworlds.policies.shared.index import (
     index,
     learn_mean,
     next_arm,

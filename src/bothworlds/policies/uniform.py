@@ -9,7 +9,7 @@ import numpy as np
 
 from bothworlds._jit import FloatArray
 from bothworlds.policies.base import Policy, draws_from_its_p, grow, init, learn
-from bothworlds.policies.systematic import draws_sets_from_its_p
+from bothworlds.policies.shared.systematic import draws_sets_from_its_p
 from bothworlds.problem import GRAPHS, PLAIN, SETS, Groups, Problem
 
 

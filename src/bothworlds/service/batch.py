@@ -25,7 +25,7 @@ from bothworlds.service.messages import (
     Request,
     Withdraw,
 )
-from bothworlds.service.replica import YOUNG, Experiment, Replica, SegmentBandit
+from bothworlds.service.replica import YOUNG, LiveExperiment, Replica, SegmentBandit
 from bothworlds.service.settings import altered_settings, name_of
 from bothworlds.service.store.base import (
     DEFAULT,
@@ -41,7 +41,7 @@ from bothworlds.service.store.base import (
 CONTEXT = 4096  # bytes of it that are kept
 
 
-class Batch:
+class RequestBatch:
     """Requests of one transaction, and what was found there."""
 
     def __init__(self, replica: Replica, now: float) -> None:
@@ -114,7 +114,7 @@ class Batch:
         if request.context is not None and len(request.context) > CONTEXT:
             got = f"{len(request.context)}"
             raise InvalidArgumentError("context", request.context, f"at most {CONTEXT} bytes", got=got)
-        identity = ids.new() if request.id is None else ids.bytes_of(request.id)
+        identity = ids.new_id() if request.id is None else ids.bytes_of(request.id)
         if experiment.settings.sticky and unit is not None:  # whatever its id: clients make one for each call
             identity = self._kept_by(request, experiment, bandit)
         pending = PendingDecision(identity, bandit, unit, replica, self)
@@ -142,7 +142,7 @@ class Batch:
             )
         return pending
 
-    def _kept_by(self, request: Decide, experiment: Experiment, bandit: SegmentBandit) -> bytes:
+    def _kept_by(self, request: Decide, experiment: LiveExperiment, bandit: SegmentBandit) -> bytes:
         """The id of the decision that a unit keeps: its first one whose arm can be played."""
         blank, among = experiment.blank, request.among
         identity = ids.of_unit(bandit.secret, str(request.unit))
@@ -267,7 +267,12 @@ class PendingDecision(Pending):
     """The first decision of an id."""
 
     def __init__(
-        self, identity: bytes, bandit: SegmentBandit, unit: bytes | None, replica: Replica, batch: Batch
+        self,
+        identity: bytes,
+        bandit: SegmentBandit,
+        unit: bytes | None,
+        replica: Replica,
+        batch: RequestBatch,
     ) -> None:
         self.identity, self.bandit, self.unit = identity, bandit, unit
         self.replica, self.batch = replica, batch
@@ -295,7 +300,7 @@ class PendingClosing(Pending):
         feedback: float | None,
         key: int | None,
         replica: Replica,
-        batch: Batch,
+        batch: RequestBatch,
     ) -> None:
         self.row, self.kind, self.feedback, self.key = row, kind, feedback, key
         self.replica, self.batch = replica, batch
@@ -390,7 +395,7 @@ class PendingClosing(Pending):
 class PendingChange(Pending):
     """A change of arms."""
 
-    def __init__(self, experiment: Experiment, request: Change) -> None:
+    def __init__(self, experiment: LiveExperiment, request: Change) -> None:
         self.experiment, self.request = experiment, request
         self.pos = 0
 
@@ -412,7 +417,7 @@ class PendingChange(Pending):
 class PendingSettings(Pending):
     """A change of settings."""
 
-    def __init__(self, experiment: Experiment, request: Alter) -> None:
+    def __init__(self, experiment: LiveExperiment, request: Alter) -> None:
         self.experiment, self.request = experiment, request
         self.pos = 0
 

@@ -45,10 +45,10 @@ def _config(path: Path | None, database: str | None, **tables: Any) -> Config:
 
 def _url(path: Path | None, database: str | None) -> str:
     """The database of a command that makes none."""
-    from bothworlds.service.registry import is_postgresql, path_of
+    from bothworlds.service.registry import is_postgresql, sqlite_path
 
     url = _config(path, database).storage.url
-    if not is_postgresql(url) and not Path(path_of(url)).exists():
+    if not is_postgresql(url) and not Path(sqlite_path(url)).exists():
         raise InvalidArgumentError("--database", url, "one that exists", fix="bothworlds serve makes one")
     return url
 
@@ -99,7 +99,7 @@ def serve(
     machine alone can reach it.
     """
     try:
-        from bothworlds.service.http.app import listen, run
+        from bothworlds.service.http.app import listen, run_server
         from bothworlds.service.http.auth import RIGHTS, Doorkeeper, signing_secret
         from bothworlds.service.registry import Registry
     except ModuleNotFoundError as error:
@@ -131,7 +131,7 @@ def serve(
         err.print(f"[bold yellow]warning:[/bold yellow] {warning}", highlight=False, soft_wrap=True)
     registry.close()
     sys.stdout.flush()
-    run(settings, socket)
+    run_server(settings, socket)
 
 
 def _address(socket: Any) -> str:
@@ -273,34 +273,34 @@ def backup(
     _say(f"Wrote {file}.")
 
 
-@app.command()
-def restore(
+@app.command("restore")
+def restore_backup(
     file: Annotated[Path, typer.Argument(help="What `backup` wrote.", exists=True)],
     database: Database = None,
     config: ConfigFile = None,
 ) -> None:
     """Make an SQLite database of a backup, where there is none."""
-    from bothworlds.service.registry import is_postgresql, path_of
+    from bothworlds.service.registry import is_postgresql, sqlite_path
 
     url = _config(config, database).storage.url
-    if not is_postgresql(url) and Path(path_of(url)).exists():
+    if not is_postgresql(url) and Path(sqlite_path(url)).exists():
         fix = "move it away, or name another with --database"
         raise InvalidArgumentError("--database", url, "one that does not exist", got=url, fix=fix)
     source = _sqlite(f"sqlite:///{file}")
     with _showing(f"copying from {file} …"):
-        source.backup(path_of(url))
+        source.backup(sqlite_path(url))
     source.close()
     _say(f"Made {url} of {file}. Next: bothworlds service verify")
 
 
 def _sqlite(url: str) -> Any:
-    from bothworlds.service.registry import is_postgresql, path_of
+    from bothworlds.service.registry import is_postgresql, sqlite_path
     from bothworlds.service.store.sqlite import SQLiteStore
 
     if is_postgresql(url):
         fix = "use pg_dump and pg_restore"
         raise InvalidArgumentError("--database", url, "an SQLite file", got="PostgreSQL", fix=fix)
-    return SQLiteStore(path_of(url))
+    return SQLiteStore(sqlite_path(url))
 
 
 @app.command()

@@ -16,14 +16,14 @@ from bothworlds.service import hub
 from bothworlds.service.http import mistakes
 
 PREFIX = "BOTHWORLDS"
-USUAL = hub.Limits()  # what a hub has where nobody says otherwise
+USUAL = hub.HubLimits()  # what a hub has where nobody says otherwise
 
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Some = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConfigTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of ``service.toml``."""
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{name} must be a finite number at least 0, got {value}")
 
 
-class Server(Section, frozen=True):
+class Server(ConfigTable, frozen=True):
     """Where it listens."""
 
     host: Text = "127.0.0.1"
@@ -56,7 +56,7 @@ class Server(Section, frozen=True):
     """Seconds that requests under way have when the service is stopped."""
 
 
-class Storage(Section, frozen=True):
+class Storage(ConfigTable, frozen=True):
     """Where it keeps everything."""
 
     url: Text = "sqlite:///bothworlds.db"
@@ -76,7 +76,7 @@ class Storage(Section, frozen=True):
             raise ValueError(f"retention must be 0 or at least 1 day, got {self.retention}")
 
 
-class Limits(Section, frozen=True):
+class Limits(ConfigTable, frozen=True):
     """How much there may be of everything that grows."""
 
     max_queue: Some = USUAL.max_queue
@@ -107,14 +107,14 @@ class Limits(Section, frozen=True):
     """Of a project; when another one begins, the oldest go."""
 
 
-class Log(Section, frozen=True):
+class Log(ConfigTable, frozen=True):
     """What it says about itself, on stderr."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "text"] = "json"
 
 
-class Config(Section, frozen=True):
+class Config(ConfigTable, frozen=True):
     """All of it; every value has a default."""
 
     server: Server = Server()
@@ -187,7 +187,7 @@ def read_config(
 
 def _refused(error: msgspec.ValidationError, tables: dict[str, Any], where: str) -> InvalidArgumentError:
     """What is wrong with which value; a URL may hold a password, and is not shown."""
-    pointer, said = mistakes.explain(error, Config, tables)
+    pointer, said = mistakes.explain_mistake(error, Config, tables)
     name = pointer.strip("/").replace("/", ".")
     if not said.startswith("must be"):  # a check of several values, whose words begin with their name
         key, separator, rest = said.partition(" must be ")

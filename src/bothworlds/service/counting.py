@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from bothworlds.service.store.base import ProjectRow, Store
+from bothworlds.service.store.base import ProjectRow, ServiceStore
 
 ON_DISK_AFTER = 3.0  # seconds: decisions that any process made before are on disk
 EVERY = 1.0  # seconds between two looks
@@ -23,7 +23,7 @@ class OpenDecisions:
         Where they are.
     """
 
-    def __init__(self, store: Store, project: ProjectRow) -> None:
+    def __init__(self, store: ServiceStore, project: ProjectRow) -> None:
         self._store, self._project = store, project
         self._next = 0.0
         self._begin()

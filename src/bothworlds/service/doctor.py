@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from bothworlds import _jit
 from bothworlds._words import counted
 from bothworlds.service.config import Config
-from bothworlds.service.registry import Registry, is_postgresql, path_of
+from bothworlds.service.registry import Registry, is_postgresql, sqlite_path
 
 SYNCS = 20
 
 
-class Finding(NamedTuple):
+class Diagnosis(NamedTuple):
     """What was looked at, what was found, and what to do if that is not good."""
 
     what: str
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def examine(config: Config) -> list[Finding]:
+def examine(config: Config) -> list[Diagnosis]:
     """Look at everything; changes nothing.
 
     Parameters
@@ -44,20 +44,20 @@ def examine(config: Config) -> list[Finding]:
     good = [key for key in registry.known_keys() if key.is_good(now)]
     admins = sum(key.role == "admin" for key in good)
     advice = "bothworlds service key new --role admin"
-    findings.append(Finding("keys", f"{counted(len(good), 'key')}, {admins} of admins", admins > 0, advice))
+    findings.append(Diagnosis("keys", f"{counted(len(good), 'key')}, {admins} of admins", admins > 0, advice))
     broken = [name for number, name in registry.projects().items() if registry.broken_audit(number)]
     text = "whole" if not broken else f"broken in {', '.join(broken)}"
-    findings.append(Finding("audit chain", text, not broken, "somebody has altered rows"))
+    findings.append(Diagnosis("audit chain", text, not broken, "somebody has altered rows"))
     registry.close()
     where = "others can reach it" if config.is_public else "this machine alone can reach it"
-    findings.append(Finding("address", f"{config.server.host}: {where}", True))
+    findings.append(Diagnosis("address", f"{config.server.host}: {where}", True))
     found = "numba" if _jit.can_compile() else "none"
-    findings.append(Finding("machine code", found, _jit.can_compile(), "pip install 'bothworlds[fast]'"))
+    findings.append(Diagnosis("machine code", found, _jit.can_compile(), "pip install 'bothworlds[fast]'"))
     return findings
 
 
-def _of_sqlite(config: Config) -> list[Finding]:
-    path = Path(path_of(config.storage.url)).absolute()
+def _of_sqlite(config: Config) -> list[Diagnosis]:
+    path = Path(sqlite_path(config.storage.url)).absolute()
     free = shutil.disk_usage(path.parent).free
     db = sqlite3.connect(path)
     (whole,) = db.execute("PRAGMA quick_check").fetchone()
@@ -65,15 +65,15 @@ def _of_sqlite(config: Config) -> list[Finding]:
     db.close()
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     return [
-        Finding("integrity", whole, whole == "ok", "restore a backup"),
-        Finding("journal", mode, mode == "wal", "open it once with bothworlds serve"),
-        Finding("writable", "yes" if writable else "no", writable, f"let this user write {path.parent}"),
-        Finding("disk", f"{free >> 20:,} MB left", free >= config.storage.min_free, "make room"),
-        Finding("fdatasync", f"{1e3 * sync_seconds(path.parent):.2f} ms", True),
+        Diagnosis("integrity", whole, whole == "ok", "restore a backup"),
+        Diagnosis("journal", mode, mode == "wal", "open it once with bothworlds serve"),
+        Diagnosis("writable", "yes" if writable else "no", writable, f"let this user write {path.parent}"),
+        Diagnosis("disk", f"{free >> 20:,} MB left", free >= config.storage.min_free, "make room"),
+        Diagnosis("fdatasync", f"{1e3 * sync_seconds(path.parent):.2f} ms", True),
     ]
 
 
-def _of_postgresql(url: str) -> list[Finding]:
+def _of_postgresql(url: str) -> list[Diagnosis]:
     registry = Registry(url)
     with registry.read() as db:
         commit = str(db.execute(sa.text("SHOW synchronous_commit")).scalar_one())
@@ -82,8 +82,8 @@ def _of_postgresql(url: str) -> list[Finding]:
     advice = "with off, what was acknowledged may be lost"
     text = standby or "none: with a failover, only a synchronous standby keeps all that was acknowledged"
     return [
-        Finding("synchronous_commit", commit, commit not in ("off", "local"), advice),
-        Finding("synchronous standby", text, True),
+        Diagnosis("synchronous_commit", commit, commit not in ("off", "local"), advice),
+        Diagnosis("synchronous standby", text, True),
     ]
 
 

@@ -16,7 +16,7 @@ from bothworlds.policies.base import Policy
 from bothworlds.service import problems
 from bothworlds.service.hub import Hub
 from bothworlds.service.messages import Decide, Decision, Outcome, Report
-from bothworlds.service.settings import name_of, settings_of
+from bothworlds.service.settings import checked_settings, name_of
 from bothworlds.service.store import open_store
 
 
@@ -284,7 +284,7 @@ def open(
     ...     bandit.probabilities == before
     True
     """
-    settings = settings_of(
+    settings = checked_settings(
         arms,
         policy,
         horizon=horizon,

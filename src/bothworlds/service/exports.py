@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CHUNK = 20_000
 
 
-def schema() -> pa.Schema:
+def arrow_schema() -> pa.Schema:
     """The columns of a file."""
     import pyarrow as pa  # noqa: PLC0415 - a service that exports nothing starts without it
 
@@ -101,11 +101,11 @@ def export(
     tell:
         Called with the number of rows so far.
     """
-    import pyarrow as pa  # noqa: PLC0415 - see schema
+    import pyarrow as pa  # noqa: PLC0415 - see arrow_schema
     from pyarrow import parquet  # noqa: PLC0415
 
     folder.mkdir(parents=True, exist_ok=True)
-    columns = schema()
+    columns = arrow_schema()
     rows, files = 0, []
     writer: parquet.ParquetWriter | None = None
     day = ""
@@ -221,7 +221,7 @@ class Exports:
 
     def begin(self, project: str, experiment: str, *, keep: int = 20) -> str:
         """Make room for an export, and remove the oldest of those that are over if there are many; its id."""
-        identity = ids.text_of(ids.new())
+        identity = ids.text_of(ids.new_id())
         folder = self.folder(project, identity).parent
         there = sorted(path.name for path in folder.iterdir()) if folder.exists() else []  # by time
         for old in there[: max(0, len(there) + 1 - keep)]:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, TypeAlias
 from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import Label
 from bothworlds.service import problems
-from bothworlds.service.batch import Batch
+from bothworlds.service.batch import RequestBatch
 from bothworlds.service.messages import (
     Answer,
     Change,
@@ -44,11 +44,11 @@ from bothworlds.service.messages import (
 )
 from bothworlds.service.replica import Replica
 from bothworlds.service.settings import Settings, name_of
-from bothworlds.service.store.base import Store
+from bothworlds.service.store.base import ServiceStore
 from bothworlds.service.sweeping import Sweeper
 
 
-class Limits(NamedTuple):
+class HubLimits(NamedTuple):
     """Bounds on the queue, the memory and the pauses of a hub."""
 
     max_queue: int = 5000
@@ -104,13 +104,13 @@ class Hub:
 
     def __init__(
         self,
-        store: Store,
+        store: ServiceStore,
         project: str = "default",
         *,
-        limits: Limits | None = None,
+        limits: HubLimits | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.limits = Limits() if limits is None else limits
+        self.limits = HubLimits() if limits is None else limits
         self.failure: BaseException | None = None
         self.on_batch: Callable[[int, float], None] = lambda size, seconds: None
         """Called after each batch, in the thread of the hub, for those who measure."""
@@ -293,7 +293,7 @@ class Hub:
             if self.failure is not None:
                 raise self._failed()
             self._replica.catch_up()
-            answers.extend(Batch(self._replica, self._clock()).answer(requests))
+            answers.extend(RequestBatch(self._replica, self._clock()).answer(requests))
 
         began = time.perf_counter()
         problem = self._attempt(answer)

@@ -11,7 +11,7 @@ from bothworlds.errors import InvalidArgumentError
 SIZE = 16
 
 
-def new() -> bytes:
+def new_id() -> bytes:
     """A fresh id: a UUID of version 7, which begins with the time."""
     return uuid7()
 

@@ -12,7 +12,7 @@ logger = logging.getLogger("bothworlds.service")
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
-def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+def extra_fields(record: logging.LogRecord) -> dict[str, Any]:
     """The fields of a record that were given as ``extra``."""
     return {name: value for name, value in vars(record).items() if name not in STANDARD}
 
@@ -27,7 +27,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": record.getMessage(),
-            **fields_of(record),
+            **extra_fields(record),
         }
         if record.exc_info:
             said["traceback"] = self.formatException(record.exc_info)
@@ -40,7 +40,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The record as text."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
-        extra = "".join(f" {name}={value!r}" for name, value in fields_of(record).items())
+        extra = "".join(f" {name}={value!r}" for name, value in extra_fields(record).items())
         text = f"{at} {record.levelname.lower()} {record.getMessage()}{extra}"
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 

@@ -90,7 +90,7 @@ class View:
     """When the last point was drawn, in milliseconds since 1970."""
 
     def __post_init__(self) -> None:
-        self.evidence_state = evidence_state.init(self.n_arms, self.full)
+        self.evidence_state = evidence_state.init_evidence(self.n_arms, self.full)
 
     def grow(self, n_arms: int) -> None:
         """Add arms, of which nothing is known, until there are so many."""
@@ -271,7 +271,7 @@ class Monitor:
             for number in anew:
                 view = self._views[number]
                 view.restarts, view.since = view.restarts + 1, row.at
-                view.evidence_state = evidence_state.init(view.n_arms, view.full)
+                view.evidence_state = evidence_state.init_evidence(view.n_arms, view.full)
         if anew and self._made > row.at:
             self._count(db, row.at, self._made, anew)
 
@@ -383,10 +383,13 @@ class Monitor:
         drift = False
         if evidence is not None:
             found = list(evidence.intervals().values())
-            means = [number(one.estimate) for one in found]
-            lows, highs = [number(one.low) for one in found], [number(one.high) for one in found]
+            means = [finite_or_none(one.estimate) for one in found]
+            lows, highs = (
+                [finite_or_none(one.low) for one in found],
+                [finite_or_none(one.high) for one in found],
+            )
             lost = evidence.regret
-            regret = [number(lost.low), number(lost.estimate), number(lost.high)]
+            regret = [finite_or_none(lost.low), finite_or_none(lost.estimate), finite_or_none(lost.high)]
             drift = bool(evidence.drift)
         return Point(
             at,
@@ -486,7 +489,7 @@ def compile_kernels() -> None:
 
 def _compute_once() -> None:
     for full in (False, True):
-        state = evidence_state.init(2, full)
+        state = evidence_state.init_evidence(2, full)
         arms, values = np.zeros(1, np.int64), np.ones(1)
         evidence_state.take_in(state, arms, values, values)
         evidence_state.answered_many(state, arms, values, values)
@@ -496,6 +499,6 @@ def _compute_once() -> None:
             _ = evidence.intervals(), evidence.regret, evidence.drift
 
 
-def number(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A number, or None in the place of NaN and infinities, which JSON does not have."""
     return None if math.isnan(value) or math.isinf(value) else value

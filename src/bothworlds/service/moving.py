@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from bothworlds.errors import StateError
-from bothworlds.service.registry import Registry, is_postgresql, path_of
+from bothworlds.service.registry import Registry, is_postgresql, sqlite_path
 from bothworlds.service.store.sqlite import is_open_elsewhere
 
 ROWS = 2000  # that are read and written at once
@@ -32,7 +32,7 @@ TABLES = (
 """All of them but the number of the schema, in an order in which rows refer to rows that are there."""
 
 
-class Moved(NamedTuple):
+class Copied(NamedTuple):
     """How much was copied, and its digest."""
 
     rows: dict[str, int]
@@ -41,7 +41,7 @@ class Moved(NamedTuple):
     """Over all rows, the same in both databases."""
 
 
-def move(source: str, target: str, *, tell: Callable[[str], None] = lambda text: None) -> Moved:
+def move(source: str, target: str, *, tell: Callable[[str], None] = lambda text: None) -> Copied:
     """Copy a database into an empty one, in one transaction, and compare both to the bit.
 
     A source that somebody has open is refused: what they write later would stay there. Nobody can write to it
@@ -55,7 +55,7 @@ def move(source: str, target: str, *, tell: Callable[[str], None] = lambda text:
     tell:
         Called with how far it is.
     """
-    if not is_postgresql(source) and is_open_elsewhere(path_of(source)):
+    if not is_postgresql(source) and is_open_elsewhere(sqlite_path(source)):
         raise _in_use(source)
     here, there = Registry(source), Registry(target)
     try:
@@ -75,7 +75,7 @@ def move(source: str, target: str, *, tell: Callable[[str], None] = lambda text:
     finally:
         here.close()
         there.close()
-    return Moved(rows, sums[0])
+    return Copied(rows, sums[0])
 
 
 def _tables(registry: Registry) -> list[sa.Table]:

@@ -26,7 +26,7 @@ from bothworlds.service import ids, problems
 from bothworlds.service.settings import name_of
 from bothworlds.service.store import POSTGRESQL, open_store
 from bothworlds.service.store.base import DecisionRow, EntryRow, ProjectRow, ReportRow
-from bothworlds.service.store.sqlite import BUSY, SETTINGS, problem_of
+from bothworlds.service.store.sqlite import BUSY, SETTINGS, storage_error_of
 
 ROLES = ("decider", "viewer", "editor", "admin")
 PREFIX = "bw"
@@ -121,7 +121,7 @@ class Registry:
             rest = url.partition("://")[2]
             self._engine = sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
         else:
-            path = path_of(url)
+            path = sqlite_path(url)
 
             def connect() -> sqlite3.Connection:
                 db = sqlite3.connect(path, timeout=BUSY / 1000, check_same_thread=False)
@@ -156,7 +156,7 @@ class Registry:
             yield
         except DBAPIError as error:
             if isinstance(error.orig, sqlite3.Error):
-                raise problem_of(error.orig, path_of(self.url)) from error
+                raise storage_error_of(error.orig, sqlite_path(self.url)) from error
             raise problems.StorageUnavailableError(f"{type(error.orig).__name__}: {error.orig}") from error
 
     # --- projects and keys ----------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def is_postgresql(url: str) -> bool:
     return url.partition("://")[0] in POSTGRESQL
 
 
-def path_of(url: str) -> str:
+def sqlite_path(url: str) -> str:
     """The path of an SQLite file, in a URL or by itself."""
     _, separator, rest = url.partition("://")
     return rest.removeprefix("/") if separator else url

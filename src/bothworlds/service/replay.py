@@ -15,7 +15,7 @@ from bothworlds.bandit.learner import Learner
 from bothworlds.bandit.pull import label_of
 from bothworlds.errors import InvalidArgumentError, StateError
 from bothworlds.service.settings import Settings
-from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, ProjectRow, Store
+from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, ProjectRow, ServiceStore
 
 
 class Replay:
@@ -34,7 +34,7 @@ class Replay:
         self._bandits = {row.id: row for row in bandits}
 
     @classmethod
-    def of(cls, store: Store, project: ProjectRow) -> Replay:
+    def of(cls, store: ServiceStore, project: ProjectRow) -> Replay:
         """As of the beginning of the log."""
         experiments = store.experiments(project.id)
         settings = {row.id: msgspec.json.decode(row.settings, type=Settings) for row in experiments}

@@ -23,7 +23,7 @@ from bothworlds.service import ids, problems
 from bothworlds.service.counting import OpenDecisions
 from bothworlds.service.messages import Decision
 from bothworlds.service.settings import POOL, Settings, name_of
-from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, Store
+from bothworlds.service.store.base import SETTINGS, BanditRow, DecisionRow, EntryRow, ServiceStore
 
 DAY = 86_400.0  # seconds
 YOUNG = 3600.0  # seconds for which decisions are kept in any case
@@ -33,7 +33,7 @@ FEW = 20  # of one bandit, among those
 
 
 @dataclass(eq=False)
-class Experiment:
+class LiveExperiment:
     """An experiment in memory."""
 
     id: int
@@ -64,7 +64,7 @@ class SegmentBandit:
     """The bandit of one segment. Its learner is made when it is first needed."""
 
     id: int
-    experiment: Experiment
+    experiment: LiveExperiment
     segment: str
     secret: bytes
     learner: Learner | None = None
@@ -95,7 +95,7 @@ class Replica:
 
     def __init__(
         self,
-        store: Store,
+        store: ServiceStore,
         project: str,
         *,
         remembered: int,
@@ -106,7 +106,7 @@ class Replica:
         row = store.project(name_of("project", project))
         self.project, self.id, self.secret, self.swept = row.name, row.id, row.secret, row.swept
         self.engine = store.engine(engine())
-        self.experiments: dict[str, Experiment] = {}
+        self.experiments: dict[str, LiveExperiment] = {}
         self.bandits: dict[int, SegmentBandit] = {}
         self.open: OrderedDict[bytes, DecisionRow] = OrderedDict()
         self.doubted = False
@@ -117,7 +117,7 @@ class Replica:
         self._counted = None if max_open is None else OpenDecisions(store, row)
         self._remembered = remembered
         self._snapshot_every = snapshot_every
-        self._by_id: dict[int, Experiment] = {}
+        self._by_id: dict[int, LiveExperiment] = {}
         self._touched: set[SegmentBandit] = set()  # since states were last dumped
         self._dumped: tuple[int, dict[int, bytes]] = (0, {})  # a position and states there, to be kept
         self.position = self.snapshot_position = row.snapshot
@@ -236,7 +236,7 @@ class Replica:
                 bandit.learner.change(entry.kind, arm)
                 self._touched.add(bandit)
 
-    def _alter(self, experiment: Experiment, entry: EntryRow) -> None:
+    def _alter(self, experiment: LiveExperiment, entry: EntryRow) -> None:
         """Change settings, unless something else was changed since they were read."""
         body = json.loads(entry.body or "null")
         if body["after"] == experiment.version:
@@ -358,7 +358,9 @@ class Replica:
             if row.id not in self._by_id:
                 settings = msgspec.json.decode(row.settings, type=Settings)
                 fresh = settings.learner()
-                made = Experiment(row.id, row.name, settings, row.secret, row.created, fresh, fresh.twin())
+                made = LiveExperiment(
+                    row.id, row.name, settings, row.secret, row.created, fresh, fresh.twin()
+                )
                 self._by_id[row.id] = self.experiments[row.name] = made
 
     def _find_bandits(self) -> None:
@@ -373,7 +375,7 @@ class Replica:
         secret = blake2b(row.segment.encode(), key=experiment.secret, digest_size=16).digest()
         return SegmentBandit(row.id, experiment, row.segment, secret)
 
-    def named(self, name: str) -> Experiment:
+    def named(self, name: str) -> LiveExperiment:
         """The experiment of this name."""
         if name not in self.experiments:
             self._find_experiments()
@@ -381,7 +383,7 @@ class Replica:
             raise problems.UnknownExperimentError(f"no experiment is called {name!r}", experiment=name)
         return self.experiments[name]
 
-    def segment(self, experiment: Experiment, segment: str, now: float) -> SegmentBandit:
+    def segment(self, experiment: LiveExperiment, segment: str, now: float) -> SegmentBandit:
         """The bandit of a segment, made if there is none, or the pool if there are too many."""
         name_of("segment", segment, empty=True)
         for name in (segment, POOL):

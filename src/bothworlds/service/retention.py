@@ -25,7 +25,7 @@ from bothworlds.bandit.learner import engine
 from bothworlds.service.replay import Replay
 from bothworlds.service.replica import DAY, Replica
 from bothworlds.service.store import open_store
-from bothworlds.service.store.base import ProjectRow, Store
+from bothworlds.service.store.base import ProjectRow, ServiceStore
 from bothworlds.service.sweeping import LOOKBACK
 
 CHUNK = 20_000  # entries that are read at once
@@ -121,14 +121,14 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def cutoff(row: ProjectRow, store: Store, before: float) -> float:
+def cutoff(row: ProjectRow, store: ServiceStore, before: float) -> float:
     """Before this time decisions can go: before ``before``, and before any that waits for its deadline."""
     waiting = store.oldest_waiting(row.id, row.swept - LOOKBACK)
     return max(row.retained, before if waiting is None else min(before, waiting))
 
 
 def retain(
-    store: Store,
+    store: ServiceStore,
     project: str = "default",
     *,
     before: float,
@@ -193,14 +193,14 @@ def retain(
     return Retained(until, start, decisions, entries)
 
 
-def _goes(store: Store, row: ProjectRow, until: float) -> bool:
+def _goes(store: ServiceStore, row: ProjectRow, until: float) -> bool:
     """Is there anything to be deleted that was kept so far?"""
     begin, end = math.nextafter(row.retained, -math.inf), math.nextafter(until, -math.inf)
     return store.count_decisions(row.id, begin, end) > 0
 
 
 def _fold(
-    store: Store, row: ProjectRow, until: float, tell: Callable[[str], None]
+    store: ServiceStore, row: ProjectRow, until: float, tell: Callable[[str], None]
 ) -> tuple[int, dict[int, bytes]]:
     """Where the log can begin, and the states there of bandits that have any entry before."""
     with store.write(row.id, log=False) as head:

@@ -21,7 +21,7 @@ LENGTH = 200  # characters of a name, a segment, a unit
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The settings of an experiment in plain JSON types. Make them with :func:`settings_of`."""
+    """The settings of an experiment in plain JSON types. Make them with :func:`checked_settings`."""
 
     arms: list[Any]
     policy: dict[str, Any]
@@ -49,7 +49,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return json.dumps(msgspec.to_builtins(self), sort_keys=True, allow_nan=False)
 
 
-def settings_of(
+def checked_settings(
     arms: int | Sequence[Label],
     policy: Policy | str | None = None,
     *,
@@ -109,7 +109,7 @@ def altered_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
     given = {name: getattr(settings, name) for name in settings.__struct_fields__}
     policy = policies.from_dict(given.pop("policy"))
     named = {name: value for name, value in changes.items() if name != "archived"}
-    return settings_of(given.pop("arms"), policy, **(given | named))
+    return checked_settings(given.pop("arms"), policy, **(given | named))
 
 
 def name_of(argument: str, value: Any, *, empty: bool = False) -> str:

@@ -10,7 +10,7 @@ from bothworlds.bandit.learner import Learner, engine
 from bothworlds.errors import StateError
 from bothworlds.service import ids
 from bothworlds.service.replay import Replay
-from bothworlds.service.store.base import DecisionRow, Store
+from bothworlds.service.store.base import DecisionRow, ServiceStore
 
 CHUNK = 20_000
 CLOSE = 1e-9  # how near probabilities of another engine must be
@@ -44,7 +44,7 @@ class Verdict:
             self.differences.append(text)
 
 
-def verify(store: Store, project: str = "default") -> Verdict:
+def verify(store: ServiceStore, project: str = "default") -> Verdict:
     """Compute everything in a project again, from the log alone, and compare.
 
     Parameters

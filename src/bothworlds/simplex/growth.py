@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._simd import all_at_most, exp_of, lane, log_of, most, pack, root
+from bothworlds._simd import all_at_most, exp_of, lane, log_of, make_block, most, root
 
 HIGHEST = 709.0  # beyond it e^x overflows, which Python calls an error and compiled code infinity
 DOUBLINGS = 4  # from near to 16 times as far, which is as far as nearly all steps are
@@ -75,35 +75,35 @@ def far_bend(x: Any) -> Any:
             result = 2.0 * result + gain * gain
             part = 2.0 * part
         return result
-    return pack(bend(lane(x, 0)), bend(lane(x, 1)), bend(lane(x, 2)), bend(lane(x, 3)))
+    return make_block(bend(lane(x, 0)), bend(lane(x, 1)), bend(lane(x, 2)), bend(lane(x, 3)))
 
 
 @generic
-def growth(x: Any) -> Any:
+def expm1(x: Any) -> Any:
     """e^x − 1; the series is several times faster than the library where most steps are."""
     if abs(x) < NEAR:
         return x + near_bend(x)
     return math.expm1(x) if x < HIGHEST else math.inf
 
 
-@growth.register(np.ndarray, inline=True)
+@expm1.register(np.ndarray, inline=True)
 def _(x: Any) -> Any:
-    return x + near_bend(x) if all_at_most(size(x), NEAR) else far_growth(x)
+    return x + near_bend(x) if all_at_most(size(x), NEAR) else far_expm1(x)
 
 
 @kernel
-def far_growth(x: Any) -> Any:
-    """``growth`` of a block whose numbers are not all near."""
+def far_expm1(x: Any) -> Any:
+    """``expm1`` of a block whose numbers are not all near."""
     if all_at_most(size(x), NEAR * 2.0**DOUBLINGS):
         return x + far_bend(x)
-    return pack(growth(lane(x, 0)), growth(lane(x, 1)), growth(lane(x, 2)), growth(lane(x, 3)))
+    return make_block(expm1(lane(x, 0)), expm1(lane(x, 1)), expm1(lane(x, 2)), expm1(lane(x, 3)))
 
 
 @generic
 def exponentials(u: Any) -> tuple[Any, Any, Any]:
     """e^u − 1, e^{−u} and 1 − e^{−u}."""
-    gain = growth(u)
-    left = 1.0 / (1.0 + gain) if u >= -1.0 else 1.0 + growth(-u)  # 1 + (e^u − 1) would have lost it
+    gain = expm1(u)
+    left = 1.0 / (1.0 + gain) if u >= -1.0 else 1.0 + expm1(-u)  # 1 + (e^u − 1) would have lost it
     return gain, left, gain * left if gain < 1e300 else 1.0
 
 
@@ -127,7 +127,11 @@ def far_exponentials(u: Any) -> tuple[Any, Any, Any]:
         return odd + even, 1.0 - lost, lost
     a, b = exponentials(lane(u, 0)), exponentials(lane(u, 1))
     c, d = exponentials(lane(u, 2)), exponentials(lane(u, 3))
-    return pack(a[0], b[0], c[0], d[0]), pack(a[1], b[1], c[1], d[1]), pack(a[2], b[2], c[2], d[2])
+    return (
+        make_block(a[0], b[0], c[0], d[0]),
+        make_block(a[1], b[1], c[1], d[1]),
+        make_block(a[2], b[2], c[2], d[2]),
+    )
 
 
 @kernel(inline=True)

@@ -18,15 +18,15 @@ import numpy as np
 from bothworlds._jit import FloatArray, IntArray, entry, kernel
 from bothworlds._simd import (
     LANES,
-    at_most,
+    each_at_most,
     fill,
     gather,
     indexable,
     item_of,
     least,
     load,
+    make_block,
     most,
-    pack,
     scatter,
     smallest,
     store,
@@ -196,11 +196,13 @@ def draw_batch(params: FTRLParameters, state: BatchState, u: FloatArray, k: int,
     """The arms: how many have a sum of p that does not exceed the target; never one with p = 0."""
     a, n = LANES * f, params.n_arms
     p, met = state.p[f], state.met[f]
-    target = pack(u[a, k], u[a + 1, k], u[a + 2, k], u[a + 3, k]) * load(state.carried[f], LANES * TOTAL)
+    target = make_block(u[a, k], u[a + 1, k], u[a + 2, k], u[a + 3, k]) * load(
+        state.carried[f], LANES * TOTAL
+    )
     reached, arms = fill(0.0), fill(0.0)
     for i in range(n):
         reached = reached + load(p, LANES * i)
-        arms = arms + at_most(reached, target)
+        arms = arms + each_at_most(reached, target)
     arms = least(arms, n - 1.0)
     chance = gather(p, arms)
     store(met, LANES * ARM, arms)
@@ -243,15 +245,15 @@ def meet_batch(state: BatchState, env: Any, worlds: Any, t: int, uniforms: Float
     loss1, cost1, clean1 = meet(env, item_of(worlds, b), t, arms[LANES * ARM + 1], uniforms[b, k], p)
     loss2, cost2, clean2 = meet(env, item_of(worlds, c), t, arms[LANES * ARM + 2], uniforms[c, k], p)
     loss3, cost3, clean3 = meet(env, item_of(worlds, d), t, arms[LANES * ARM + 3], uniforms[d, k], p)
-    losses = pack(loss0, loss1, loss2, loss3)
-    add(tally, COST, pack(cost0, cost1, cost2, cost3))
-    add(tally, CLEAN, pack(clean0, clean1, clean2, clean3))
-    add(tally, SUFFERED, losses)
+    losses = make_block(loss0, loss1, loss2, loss3)
+    add_to_tally(tally, COST, make_block(cost0, cost1, cost2, cost3))
+    add_to_tally(tally, CLEAN, make_block(clean0, clean1, clean2, clean3))
+    add_to_tally(tally, SUFFERED, losses)
     return losses
 
 
 @kernel(inline=True)
-def add(tally: FloatArray, k: int, block: Any) -> None:
+def add_to_tally(tally: FloatArray, k: int, block: Any) -> None:
     """Add to the running totals of four replications."""
     store(tally, LANES * k, load(tally, LANES * k) + block)
 
@@ -342,7 +344,7 @@ def play_batch(
         fair = fill(1.0)
         for f in range(fours):
             losses = meet_batch(state, env, indexed, t, world_uniforms, k, f)
-            fair = fair * (at_most(0.0, losses) * at_most(losses, 1.0))
+            fair = fair * (each_at_most(0.0, losses) * each_at_most(losses, 1.0))
             learn_batch(state.losses[f], state.met[f], losses)
         if smallest(fair) == 0.0:
             return BAD_LOSS

@@ -26,7 +26,7 @@ class EvidenceRecorder:
 
     def __init__(self, policy: Policy, environment: Environment, marks: IntArray) -> None:
         self.environment, self.marks = environment, marks
-        self.state = evidence_state.init(environment.n_arms, policy.explicit)
+        self.state = evidence_state.init_evidence(environment.n_arms, policy.explicit)
         self.looks: FloatArray = np.full((marks.size, N_LOOKED), np.nan)
         self._waiting: tuple[Any, ...] = no_record(environment.n_arms)[3:]  # without what is for traces
 

@@ -396,8 +396,8 @@ class Found:
         """The same distributions over another number of rounds: (p, repeats)."""
         ends = np.maximum(np.round(np.cumsum(self.repeats) * (horizon / self.horizon)), 1.0)
         repeats = np.diff(np.concatenate(([0.0], ends)))
-        kept = repeats > 0.0
-        return self.p[kept], repeats[kept]
+        played = repeats > 0.0
+        return self.p[played], repeats[played]
 
 
 def ascend(p: FloatArray, repeats: FloatArray, beta: float, steps: int) -> tuple[FloatArray, float]:

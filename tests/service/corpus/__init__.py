@@ -20,15 +20,15 @@ SEGMENTS = (("plain", ""), ("plain", "nl"), ("waits", ""))
 
 def play(path):
     """A log with all that the first schema knew: segments, changes of arms, deadlines, late reports."""
-    from bothworlds.service.hub import Hub, Limits
-    from bothworlds.service.settings import settings_of
+    from bothworlds.service.hub import Hub, HubLimits
+    from bothworlds.service.settings import checked_settings
     from bothworlds.service.store import open_store
 
     now = 1_790_000_000.0
-    limits = Limits(snapshot_every=5, sweep_every=1e9)
+    limits = HubLimits(snapshot_every=5, sweep_every=1e9)
     hub = Hub(open_store(path), limits=limits, clock=lambda: now)
-    hub.create("plain", settings_of(["a", "b", "c"], "tsallis-inf"))
-    hub.create("waits", settings_of(2, "light-barrier", wait=30.0, missing=0.25))
+    hub.create("plain", checked_settings(["a", "b", "c"], "tsallis-inf"))
+    hub.create("waits", checked_settings(2, "light-barrier", wait=30.0, missing=0.25))
     for i in range(8):
         one = hub.decide("plain", id=f"{i:08x}-0000-4000-8000-000000000001", segment="nl" * (i % 2))
         two = hub.decide("waits", id=f"{i:08x}-0000-4000-8000-000000000002", unit=f"u{i}", context=b'{"x":1}')

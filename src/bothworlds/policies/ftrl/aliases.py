@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.estimators import REDUCED_VARIANCE, CappedBaseline, ImplicitExploration
 from bothworlds.policies.ftrl.ftrl import FTRL, Alias
 from bothworlds.policies.ftrl.kernel import FTRLParameters, on_sets
@@ -26,6 +25,7 @@ from bothworlds.policies.ftrl.rates import (
     log_arms,
     log_horizon,
 )
+from bothworlds.policies.shared.confidence import require_horizon
 from bothworlds.problem import SETS, Problem
 from bothworlds.settings import NonNegative, UnitInterval, Within
 from bothworlds.simplex.regularizers import (

@@ -51,7 +51,7 @@ from bothworlds.policies.ftrl.state import (
     FTRLState,
 )
 from bothworlds.policies.several import act_several, pass_round
-from bothworlds.policies.systematic import draw_groups
+from bothworlds.policies.shared.systematic import draw_groups
 from bothworlds.problem import Groups
 from bothworlds.simplex.kernel import CONVERGED
 from bothworlds.simplex.steps import (

@@ -24,7 +24,7 @@ from bothworlds.policies.base import (
     probability_of,
     weight_of,
 )
-from bothworlds.policies.estimated_losses import RECENTER, add_latest_to, recenter_at, shows_its_losses
+from bothworlds.policies.shared.estimated_losses import RECENTER, add_latest_to, recenter_at, shows_its_losses
 from bothworlds.problem import Problem
 
 

@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 
 from bothworlds._jit import kernel
 from bothworlds.policies.base import Policy, init, step
-from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.graphs.graph import (
     Graph,
     GraphState,
@@ -19,6 +18,7 @@ from bothworlds.policies.graphs.graph import (
     new_graph_state,
     update_seen,
 )
+from bothworlds.policies.shared.estimated_losses import TUNING
 from bothworlds.problem import GRAPHS, PLAIN, Problem
 from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED

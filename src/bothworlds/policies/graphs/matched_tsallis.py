@@ -19,7 +19,7 @@ from bothworlds.policies.graphs.graph import (
     new_graph_state,
     update_seen,
 )
-from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
+from bothworlds.policies.shared.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.problem import GRAPHS, PLAIN, Problem
 from bothworlds.settings import Within
 from bothworlds.simplex.kernel import CONVERGED

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
-from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.linear.model import (
     LinearPolicy,
     LinearState,
     Space,
-    add_latest,
+    add_latest_minus_half,
     end_learning,
     learns_linear_losses,
     mix_in_design,
     new_linear_state,
 )
+from bothworlds.policies.shared.estimated_losses import TUNING
 from bothworlds.settings import Positive
 from bothworlds.simplex.kernel import CONVERGED
 
@@ -123,5 +123,5 @@ def _(params: EXP2Parameters, state: LinearState) -> int:
     if not end_learning(state):
         return CONVERGED
     state.scalars[TUNING] += 1.0
-    add_latest(state)
+    add_latest_minus_half(state)
     return set_p(params, state)

@@ -8,18 +8,18 @@ from typing import Any, Literal, NamedTuple
 
 from bothworlds._jit import kernel
 from bothworlds.policies.base import init, step
-from bothworlds.policies.estimated_losses import TUNING
 from bothworlds.policies.linear.model import (
     LinearPolicy,
     LinearState,
     Space,
-    add_latest,
+    add_latest_minus_half,
     end_learning,
     learns_linear_losses,
     mix_in_design,
     new_linear_state,
 )
-from bothworlds.policies.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
+from bothworlds.policies.shared.estimated_losses import TUNING
+from bothworlds.policies.shared.matching import begin_matching, raise_beta, solve_matched, star_and_penalty
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
 from bothworlds.simplex.regularizers.tsallis import Tsallis
@@ -150,5 +150,5 @@ def _(params: LinearSPMParameters, state: LinearState) -> int:
         return CONVERGED
     star, h = star_and_penalty(params.alpha, state.q)
     raise_beta(params, state, stability_bound(params, star), h)
-    status = solve_matched(params, state, add_latest(state), HALF, state.q)
+    status = solve_matched(params, state, add_latest_minus_half(state), HALF, state.q)
     return FAILED if set_p(params, state) == FAILED else status

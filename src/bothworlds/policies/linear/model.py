@@ -29,14 +29,14 @@ from bothworlds._jit import FloatArray, kernel
 from bothworlds._simd import LANES, add_up, fill, load
 from bothworlds.errors import InvalidArgumentError
 from bothworlds.policies.base import Policy, draws_from_its_p, learn
-from bothworlds.policies.estimated_losses import (
+from bothworlds.policies.linear.design import Design, check_features, g_optimal_design
+from bothworlds.policies.shared.estimated_losses import (
     OFFSET,
     RECENTER,
     add_latest_to,
     recenter_at,
     shows_its_losses,
 )
-from bothworlds.policies.linear.design import Design, check_features, g_optimal_design
 from bothworlds.simplex.kernel import CONVERGED, FAILED
 
 DEPENDENT = 1e-10  # a feature is taken to follow from the others if it does so to ten digits
@@ -271,7 +271,7 @@ def end_learning(state: LinearState) -> bool:
 
 
 @kernel
-def add_latest(state: LinearState) -> float:
+def add_latest_minus_half(state: LinearState) -> float:
     """Add the estimates of the round, minus ½, to the sums; return the whole number subtracted from these."""
     smallest = add_latest_to(state.losses, state.latest)
     state.scalars[OFFSET] += 0.5

@@ -15,7 +15,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import kernel
-from bothworlds._simd import all_at_most, at_most, fill, least, load, most, pack, store
+from bothworlds._simd import all_at_most, each_at_most, fill, least, load, make_block, most, store
 from bothworlds.policies.base import distribution, weight_of
 from bothworlds.policies.watched.state import (
     ALLOWANCE,
@@ -91,7 +91,7 @@ def bet(state: WatchedState, n: float, level: float, loss: float) -> tuple[bool,
     deviation = math.sqrt(max(level * (1.0 - level), 1.0 / n))
     margin = SURE * deviation / math.sqrt(n)
     high, low = min(1.0, level + margin), max(0.0, level - margin)
-    stakes = pack(STAKES[0], STAKES[1], STAKES[2], STAKES[3]) / deviation
+    stakes = make_block(STAKES[0], STAKES[1], STAKES[2], STAKES[3]) / deviation
     grown = load(state.wealths, 0) * (1.0 + least(stakes, fill(MOST_AT_STAKE / high)) * (loss - high))
     shrunk = load(state.wealths, 4) * (1.0 - least(stakes, fill(MOST_AT_STAKE / (1.0 - low))) * (loss - low))
     keep(state, 0, grown, loss - level)
@@ -104,7 +104,7 @@ def bet(state: WatchedState, n: float, level: float, loss: float) -> tuple[bool,
 @kernel(inline=True)
 def keep(state: WatchedState, at: int, wealths: Any, residual: float) -> None:
     """Four wealths, set back to 1 where they are below, with the number and sum of residuals since then."""
-    back = at_most(wealths, fill(1.0))
+    back = each_at_most(wealths, fill(1.0))
     going = 1.0 - back
     store(state.wealths, at, going * wealths + back)
     store(state.run_counts, at, going * (load(state.run_counts, at) + 1.0))

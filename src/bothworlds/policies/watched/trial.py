@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bothworlds._jit import kernel
 from bothworlds.policies.base import begin_again, distribution, weight_of
-from bothworlds.policies.kl import kl
+from bothworlds.policies.shared.kl import kl
 from bothworlds.policies.watched.alarm import BASE_BUDGET, move_levels, renew
 from bothworlds.policies.watched.state import (
     ALLOWANCE,

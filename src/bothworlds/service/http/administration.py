@@ -14,7 +14,7 @@ from bothworlds.service.http.schemas import moment
 from bothworlds.service.replica import Replica
 
 
-def fields_of(key: registry.Key) -> dict[str, object]:
+def shown_fields(key: registry.Key) -> dict[str, object]:
     """What may be shown of a key: never its hash."""
     return {
         "id": key.id,
@@ -51,13 +51,13 @@ async def new_key(call: Call) -> Answer:
         identity=identity,
     )
     await refresh_keys(call)
-    return Answer(schemas.MadeKey(**fields_of(key), key=text), 201)  # type: ignore[arg-type]
+    return Answer(schemas.MadeKey(**shown_fields(key), key=text), 201)  # type: ignore[arg-type]
 
 
 async def keys(call: Call) -> Answer:
     """All keys of the project, without their secrets."""
     found = await asyncio.to_thread(call.service.registry.known_keys, call.caller.project)
-    return Answer(schemas.Keys(keys=[schemas.Key(**fields_of(key)) for key in found]))  # type: ignore[arg-type]
+    return Answer(schemas.Keys(keys=[schemas.Key(**shown_fields(key)) for key in found]))  # type: ignore[arg-type]
 
 
 async def revoke(call: Call) -> Answer:

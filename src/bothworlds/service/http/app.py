@@ -101,7 +101,7 @@ def _rank(endpoint: Any) -> tuple[int, str]:
     return order.index(endpoint.path), endpoint.path
 
 
-def create() -> App:
+def create_app() -> App:
     """The application of a worker, whose parent has left the configuration in the environment."""
     config = msgspec.json.decode(os.environ[HANDED_ON], type=Config)
     logs.set_up(config.log.level, config.log.format)
@@ -128,12 +128,12 @@ def listen(server: Server) -> socket.socket:
         raise InvalidArgumentError("--port", server.port, "free", got=got, fix=fix) from None
 
 
-def run(config: Config, listening: socket.socket) -> None:
+def run_server(config: Config, listening: socket.socket) -> None:
     """Serve until told to stop."""
     server = config.server
     os.environ[HANDED_ON] = msgspec.json.encode(config).decode()
     settings = uvicorn.Config(
-        "bothworlds.service.http.app:create",
+        "bothworlds.service.http.app:create_app",
         factory=True,
         http=BoundedConnection,
         workers=server.workers,

@@ -62,7 +62,7 @@ class Doorkeeper:
     def know(self, keys: Iterable[Key]) -> None:
         """Replace all keys by these."""
         self._keys = {key.id: key for key in keys}
-        self._tokens = {name: kept for name, kept in self._tokens.items() if name in self._keys}
+        self._tokens = {name: bucket for name, bucket in self._tokens.items() if name in self._keys}
 
     def admit(self, headers: Mapping[bytes, bytes], right: str, method: str = "GET") -> Caller:
         """Who sent these headers, if they may do this. A cookie opens nothing but what is read with GET."""

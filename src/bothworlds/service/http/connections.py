@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bothworlds.service import problems
 from bothworlds.service.config import Config
-from bothworlds.service.http.endpoints import describe
+from bothworlds.service.http.endpoints import problem_details
 
 LINGER = 5.0  # seconds that what was sent last has to reach a client
 
@@ -81,7 +81,7 @@ class BoundedConnection(HttpToolsProtocol):
     def _refuse(self, problem: problems.ServiceError) -> None:
         """Say why, unless something else is being said, and close."""
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            content = msgspec.json.encode(describe(problem, None))
+            content = msgspec.json.encode(problem_details(problem, None))
             head = (
                 f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}",
                 "content-type: application/problem+json",

@@ -16,9 +16,9 @@ from bothworlds.service.http.endpoints import (
     Answer,
     Call,
     depth_of,
-    describe,
     id_in_path,
-    problem_of,
+    problem_details,
+    service_error_of,
 )
 from bothworlds.service.http.schemas import moment
 from bothworlds.service.replica import Replica
@@ -142,7 +142,7 @@ async def many(call: Call, items: list[msgspec.Raw], kind: Any, request: Any) ->
         except msgspec.ValidationError as error:
             results[place] = mistakes.of_body(error, kind, bytes(item))
         except (msgspec.MsgspecError, InvalidArgumentError) as error:
-            results[place] = problem_of(error)
+            results[place] = service_error_of(error)
     answers = await call.service.submit(call.hub, requests) if requests else []
     for place, answer in zip(places, answers, strict=True):
         results[place] = answer
@@ -153,7 +153,7 @@ async def many(call: Call, items: list[msgspec.Raw], kind: Any, request: Any) ->
 
 def in_results(problem: problems.ServiceError) -> schemas.Problem:
     """A problem of one of many."""
-    return msgspec.convert(describe(problem, None), schemas.Problem)
+    return msgspec.convert(problem_details(problem, None), schemas.Problem)
 
 
 async def find(call: Call) -> Answer:

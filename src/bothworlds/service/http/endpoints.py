@@ -250,7 +250,7 @@ HIDDEN = {
 }
 
 
-def problem_of(error: Exception) -> problems.ServiceError:
+def service_error_of(error: Exception) -> problems.ServiceError:
     """What an exception is called here."""
     if isinstance(error, problems.ServiceError):
         return error
@@ -263,7 +263,7 @@ def problem_of(error: Exception) -> problems.ServiceError:
     return problems.DefectError("a defect of the service; its log has more")
 
 
-def describe(problem: problems.ServiceError, request_id: str | None) -> dict[str, Any]:
+def problem_details(problem: problems.ServiceError, request_id: str | None) -> dict[str, Any]:
     """As RFC 9457 has it. What a database says is not for clients."""
     return {
         **problem.fields,
@@ -277,7 +277,7 @@ def describe(problem: problems.ServiceError, request_id: str | None) -> dict[str
 
 def refusal(error: Exception, service: Service, request_id: str) -> Answer:
     """The answer to a request that met an exception."""
-    problem = problem_of(error)
+    problem = service_error_of(error)
     service.metrics.refused.labels(problem.slug).inc()
     if isinstance(problem, problems.DefectError):
         logger.error("defect", exc_info=error, extra={"request": request_id})
@@ -295,7 +295,7 @@ def refusal(error: Exception, service: Service, request_id: str) -> Answer:
     if isinstance(problem, problems.RateLimitedError):
         headers.append((b"ratelimit", b'"key";r=0;t=1'))
         headers.append((b"ratelimit-policy", f'"key";q={problem.fields["limit"]:g};w=1'.encode()))
-    return Answer(describe(problem, request_id), problem.status, headers, PROBLEM)
+    return Answer(problem_details(problem, request_id), problem.status, headers, PROBLEM)
 
 
 def log_request(scope: Any, answer: Answer, request_id: str, seconds: float) -> None:

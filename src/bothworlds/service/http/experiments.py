@@ -15,11 +15,11 @@ from bothworlds.policies.base import Policy
 from bothworlds.service import messages, problems
 from bothworlds.service.http import mistakes, schemas
 from bothworlds.service.http.endpoints import Answer, Call
-from bothworlds.service.replica import Experiment, Replica
-from bothworlds.service.settings import altered_settings, settings_of
+from bothworlds.service.replica import LiveExperiment, Replica
+from bothworlds.service.settings import altered_settings, checked_settings
 
 
-def shown(experiment: Experiment) -> schemas.Experiment:
+def shown(experiment: LiveExperiment) -> schemas.Experiment:
     """An experiment as it is now."""
     settings = msgspec.structs.asdict(experiment.settings)
     blank, bandits = experiment.blank, experiment.segments.values()
@@ -80,7 +80,7 @@ async def create(call: Call) -> Answer:
         if value > limit:
             raise InvalidArgumentError(name, value, f"at most {limit}", got=f"{value}")
     options = {name: getattr(body, name) for name in body.__struct_fields__ if name not in ("name", "policy")}
-    settings = settings_of(options.pop("arms"), policy_of(body.policy), **options)
+    settings = checked_settings(options.pop("arms"), policy_of(body.policy), **options)
 
     def make(replica: Replica) -> tuple[bool, schemas.Experiment]:
         if body.name not in replica.settings() and len(replica.experiments) >= limits.max_experiments:

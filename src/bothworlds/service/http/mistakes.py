@@ -106,7 +106,7 @@ def of_body(error: msgspec.ValidationError, kind: Any, raw: bytes) -> problems.I
         sent = json.loads(raw, parse_float=_Number, parse_constant=_no_number)
     except (ValueError, RecursionError):
         sent = None
-    return at(*explain(error, kind, sent))
+    return at(*explain_mistake(error, kind, sent))
 
 
 class _Number(str):
@@ -120,7 +120,7 @@ def _no_number(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def explain(error: msgspec.ValidationError, kind: Any, sent: Any) -> tuple[str, str]:
+def explain_mistake(error: msgspec.ValidationError, kind: Any, sent: Any) -> tuple[str, str]:
     """Where a value is not what its type takes, and in which way: a JSON pointer, and words.
 
     Parameters

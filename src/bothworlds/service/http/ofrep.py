@@ -17,19 +17,19 @@ async def evaluate(call: Call) -> Answer:
     key, context = call.path["experiment"], call.body.context
     unit, segment = context.get("targetingKey"), context.get("segment", "")
     if unit is not None and not isinstance(unit, str):
-        return refused(key, 400, "INVALID_CONTEXT", "targetingKey must be a string")
+        return failure(key, 400, "INVALID_CONTEXT", "targetingKey must be a string")
     if not isinstance(segment, str):
-        return refused(key, 400, "INVALID_CONTEXT", "segment must be a string")
+        return failure(key, 400, "INVALID_CONTEXT", "segment must be a string")
     try:
         made = await call.service.ask(
             call.hub, messages.Decide(key, segment=segment, unit=unit, key=call.caller.key_number)
         )
     except problems.UnknownExperimentError as problem:
-        return refused(key, 404, "FLAG_NOT_FOUND", problem.detail)
+        return failure(key, 404, "FLAG_NOT_FOUND", problem.detail)
     except problems.InvalidRequestError as problem:
-        return refused(key, 400, "INVALID_CONTEXT", problem.detail)
+        return failure(key, 400, "INVALID_CONTEXT", problem.detail)
     except problems.ExperimentArchivedError as problem:
-        return refused(key, 400, "GENERAL", problem.detail)
+        return failure(key, 400, "GENERAL", problem.detail)
     if not made.repeated:
         call.metrics.decisions.labels(made.experiment).inc()
     metadata: dict[str, Any] = {"decisionId": made.id, "probability": made.probability}
@@ -48,6 +48,6 @@ async def evaluate_all(call: Call) -> Answer:
     )
 
 
-def refused(key: str, status: int, code: str, details: str) -> Answer:
+def failure(key: str, status: int, code: str, details: str) -> Answer:
     """As the protocol says it."""
     return Answer(schemas.OfrepFailure(key=key, error_code=code, error_details=details), status)

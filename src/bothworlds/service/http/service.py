@@ -15,11 +15,11 @@ from bothworlds.service import problems
 from bothworlds.service.config import Config
 from bothworlds.service.http.auth import Doorkeeper, signing_secret
 from bothworlds.service.http.metrics import Metrics
-from bothworlds.service.hub import Hub, Limits
+from bothworlds.service.hub import Hub, HubLimits
 from bothworlds.service.logs import logger
 from bothworlds.service.messages import Read, Request
 from bothworlds.service.monitor import Monitor
-from bothworlds.service.registry import Registry, is_postgresql, path_of
+from bothworlds.service.registry import Registry, is_postgresql, sqlite_path
 from bothworlds.service.replica import Replica
 from bothworlds.service.retention import export_and_retain
 from bothworlds.service.store import open_store
@@ -82,7 +82,7 @@ class Service:
 
     def _open(self, project: str) -> Hub:
         storage, limits = self.config.storage, self.config.limits
-        limited = Limits(
+        limited = HubLimits(
             max_queue=limits.max_queue,
             max_open=limits.max_open,
             snapshot_every=storage.snapshot_every,
@@ -185,7 +185,7 @@ class Service:
         url = self.config.storage.url
         if is_postgresql(url):
             return
-        free = shutil.disk_usage(Path(path_of(url)).absolute().parent).free
+        free = shutil.disk_usage(Path(sqlite_path(url)).absolute().parent).free
         self.metrics.free_bytes.set(free)
         self.free_bytes = free
         wanted = self.config.storage.min_free

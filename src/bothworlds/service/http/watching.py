@@ -14,7 +14,7 @@ from bothworlds.service import problems
 from bothworlds.service.http import schemas
 from bothworlds.service.http.endpoints import Answer, Call
 from bothworlds.service.http.schemas import moment
-from bothworlds.service.monitor import Monitor, Point, View, number
+from bothworlds.service.monitor import Monitor, Point, View, finite_or_none
 from bothworlds.service.reporters import ERROR
 from bothworlds.service.store.base import DEFAULT, DROPPED, REPORT, WITHDRAWN
 
@@ -32,7 +32,11 @@ def bandit_of(monitor: Monitor, view: View) -> schemas.Bandit:
         bounds: dict[str, Any] = {}
         if evidence is not None:
             found = intervals[label]
-            bounds = {"mean": number(found.estimate), "low": number(found.low), "high": number(found.high)}
+            bounds = {
+                "mean": finite_or_none(found.estimate),
+                "low": finite_or_none(found.low),
+                "high": finite_or_none(found.high),
+            }
         status = "retired" if label in state.retired else "disabled" if label in state.disabled else "awake"
         arms.append(
             schemas.ArmView(
@@ -50,10 +54,15 @@ def bandit_of(monitor: Monitor, view: View) -> schemas.Bandit:
         concluded = {
             "world": next(iter(intervals.values())).world,
             "drift": schemas.Drift(
-                raised=bool(alarm), arm=alarm.arm, log_e=number(alarm.log_e), threshold=alarm.threshold
+                raised=bool(alarm),
+                arm=alarm.arm,
+                log_e=finite_or_none(alarm.log_e),
+                threshold=alarm.threshold,
             ),
             "regret": schemas.Band(
-                low=number(lost.low), estimate=number(lost.estimate), high=number(lost.high)
+                low=finite_or_none(lost.low),
+                estimate=finite_or_none(lost.estimate),
+                high=finite_or_none(lost.high),
             ),
         }
     return schemas.Bandit(
@@ -149,8 +158,8 @@ async def reporters(call: Call) -> Answer:
                 answered=one.answered,
                 reports=one.reports,
                 compared=one.compared,
-                difference=number(one.difference),
-                log_e=number(one.log_e),
+                difference=finite_or_none(one.difference),
+                log_e=finite_or_none(one.log_e),
                 compared_with=one.compared_with,
                 differs_from=one.differs_from,
                 odd=one.odd,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from os import PathLike
 
 from bothworlds.errors import InvalidArgumentError
-from bothworlds.service.store.base import Store as Store
+from bothworlds.service.store.base import ServiceStore as ServiceStore
 
 POSTGRESQL = ("postgresql", "postgres")  # how URLs begin
 WANTED = "sqlite:///FILE, postgresql://HOST/DATABASE, or the path of a file"
 
 
-def open_store(url: str | PathLike[str], *, fill: bool = False, migrate: bool = False) -> Store:
+def open_store(url: str | PathLike[str], *, fill: bool = False, migrate: bool = False) -> ServiceStore:
     """The store at ``sqlite:///prices.db``, at ``postgresql://host/database``, or at the path of a file.
 
     ``fill``: see :class:`~bothworlds.service.store.sqlite.SQLiteStore`. ``migrate``: bring an older schema up

@@ -1,7 +1,7 @@
 """What a database must do for the service: a handful of calls, all synchronous, all on one connection.
 
 The log of a project is the table of entries, numbered 1, 2, 3, … by ``pos``. What is decided is decided by
-the hub, inside :meth:`Store.write`; a store only reads and writes rows.
+the hub, inside :meth:`ServiceStore.write`; a store only reads and writes rows.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class SnapshotRow(NamedTuple):
     sha256: bytes
 
 
-class Store(Protocol):
+class ServiceStore(Protocol):
     """A database. Every call may raise a :class:`~bothworlds.service.problems.StorageError`."""
 
     def project(self, name: str) -> ProjectRow:

@@ -101,7 +101,7 @@ class SQLiteStore(Tables):
         try:
             copy = sqlite3.connect(path)
         except sqlite3.Error as error:
-            raise problem_of(error, path) from error
+            raise storage_error_of(error, path) from error
         with self._told(), contextlib.closing(copy):
             self._db.backup(copy)
 
@@ -129,7 +129,7 @@ class SQLiteStore(Tables):
         except sqlite3.ProgrammingError as error:
             raise problems.ClosedError(f"{self.path} is closed: {error}") from error
         except sqlite3.Error as error:
-            raise problem_of(error, self.path) from error
+            raise storage_error_of(error, self.path) from error
 
     # --- reading --------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ ADVICE = {
 """What to do, by the code of SQLite."""
 
 
-def problem_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageError:
+def storage_error_of(error: sqlite3.Error, path: str | PathLike[str]) -> problems.StorageError:
     """What the service calls an error of SQLite."""
     code = getattr(error, "sqlite_errorcode", None) or 0
     name = getattr(error, "sqlite_errorname", None) or type(error).__name__
@@ -289,7 +289,7 @@ def is_open_elsewhere(path: str | PathLike[str]) -> bool:
             db.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise problem_of(error, path) from error
+                raise storage_error_of(error, path) from error
             return True
         db.execute("ROLLBACK")
     return False

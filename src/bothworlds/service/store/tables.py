@@ -28,7 +28,7 @@ OPEN = (
 
 
 class Tables(ABC):
-    """What a :class:`~bothworlds.service.store.base.Store` reads and writes. Values stand where ``?`` is."""
+    """What a :class:`~bothworlds.service.store.base.ServiceStore` reads and writes. ``?`` is a value."""
 
     @abstractmethod
     def _all(self, query: str, *values: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from bothworlds._jit import generic, require_kernels
 from bothworlds._jit import kernel as kernel  # noqa: PLC0414 - for what kernels of others call
-from bothworlds._simd import lane, pack
+from bothworlds._simd import lane, make_block
 from bothworlds._value import Value
 from bothworlds.errors import InvalidArgumentError
 
@@ -187,13 +187,13 @@ def spread(regularizer: Any, p: float, height: float, w: float) -> float:
 def heights(regularizer: Any, p: Any) -> Any:
     """``height`` of a block."""
     a, b = height(regularizer, lane(p, 0)), height(regularizer, lane(p, 1))
-    return pack(a, b, height(regularizer, lane(p, 2)), height(regularizer, lane(p, 3)))
+    return make_block(a, b, height(regularizer, lane(p, 2)), height(regularizer, lane(p, 3)))
 
 
 @generic
 def potentials(regularizer: Any, p: Any, height: Any) -> Any:
     """``potential`` of a block."""
-    return pack(
+    return make_block(
         potential(regularizer, lane(p, 0), lane(height, 0)),
         potential(regularizer, lane(p, 1), lane(height, 1)),
         potential(regularizer, lane(p, 2), lane(height, 2)),
@@ -208,13 +208,13 @@ def rises(regularizer: Any, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     b = rise(regularizer, lane(p, 1), lane(height, 1), lane(u, 1))
     c = rise(regularizer, lane(p, 2), lane(height, 2), lane(u, 2))
     d = rise(regularizer, lane(p, 3), lane(height, 3), lane(u, 3))
-    return pack(a[0], b[0], c[0], d[0]), pack(a[1], b[1], c[1], d[1])
+    return make_block(a[0], b[0], c[0], d[0]), make_block(a[1], b[1], c[1], d[1])
 
 
 @generic
 def spreads(regularizer: Any, p: Any, height: Any, w: Any) -> Any:
     """``spread`` of a block."""
-    return pack(
+    return make_block(
         spread(regularizer, lane(p, 0), lane(height, 0), lane(w, 0)),
         spread(regularizer, lane(p, 1), lane(height, 1), lane(w, 1)),
         spread(regularizer, lane(p, 2), lane(height, 2), lane(w, 2)),

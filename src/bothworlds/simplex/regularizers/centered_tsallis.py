@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bothworlds.settings import UnitInterval
-from bothworlds.simplex.growth import bend, growth, log
+from bothworlds.simplex.growth import bend, expm1, log
 from bothworlds.simplex.regularizers.base import (
     Regularizer,
     newton_response,
@@ -104,7 +104,7 @@ def _(regularizer: CenteredTsallisParameters, p: Any, height: Any, u: Any) -> tu
     if power == 0.0:
         return u, 1.0 + 0.0 * u  # a number or a block, as the other branch: compiled code has one type
     steep = 1.0 + power * height
-    gain = growth(power * u)
+    gain = expm1(power * u)
     return steep * gain / power, steep * (1.0 + gain)
 
 

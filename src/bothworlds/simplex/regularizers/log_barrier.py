@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bothworlds.simplex.growth import bend, growth, log
+from bothworlds.simplex.growth import bend, expm1, log
 from bothworlds.simplex.regularizers.base import (
     Constants,
     Regularizer,
@@ -85,7 +85,7 @@ def _(regularizer: LogBarrierParameters, p: Any, height: Any) -> Any:
 @rise.register(LogBarrierParameters)
 @rises.register(LogBarrierParameters, inline=True)
 def _(regularizer: LogBarrierParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
-    change = height * growth(u)
+    change = height * expm1(u)
     return change, height + change
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._simd import all_at_most, lane, pack
-from bothworlds.simplex.growth import bend, growth, log
+from bothworlds._simd import all_at_most, lane, make_block
+from bothworlds.simplex.growth import bend, expm1, log
 from bothworlds.simplex.regularizers.base import (
     Constants,
     Regularizer,
@@ -112,20 +112,20 @@ def entropy_spread(p: Any, w: Any) -> Any:
     if w < -1.0:
         gain = math.exp(w)
         return p * (1.0 - gain + (w * gain if gain > 0.0 else 0.0))
-    return p * (1.0 + growth(w)) * bend(-w)
+    return p * (1.0 + expm1(w)) * bend(-w)
 
 
 @entropy_spread.register(np.ndarray, inline=True)
 def _(p: Any, w: Any) -> Any:
     if all_at_most(-1.0, w):
-        return p * (1.0 + growth(w)) * bend(-w)
+        return p * (1.0 + expm1(w)) * bend(-w)
     return entropy_spread_each(p, w)
 
 
 @kernel
 def entropy_spread_each(p: Any, w: Any) -> Any:
     """The same, one arm after another."""
-    return pack(
+    return make_block(
         entropy_spread(lane(p, 0), lane(w, 0)),
         entropy_spread(lane(p, 1), lane(w, 1)),
         entropy_spread(lane(p, 2), lane(w, 2)),

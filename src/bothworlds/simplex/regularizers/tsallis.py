@@ -9,9 +9,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from bothworlds._jit import generic, kernel
-from bothworlds._simd import all_at_most, lane, pack
+from bothworlds._simd import all_at_most, lane, make_block
 from bothworlds.settings import Within
-from bothworlds.simplex.growth import bend, growth
+from bothworlds.simplex.growth import bend, expm1
 from bothworlds.simplex.growth import power as to_power
 from bothworlds.simplex.regularizers.base import (
     Constants,
@@ -117,7 +117,7 @@ def _(regularizer: TsallisParameters, p: Any, height: Any) -> Any:
 @rises.register(TsallisParameters, inline=True)
 def _(regularizer: TsallisParameters, p: Any, height: Any, u: Any) -> tuple[Any, Any]:
     power = 1.0 - regularizer.beta
-    change = height * growth(power * u)
+    change = height * expm1(power * u)
     return change, power * (height + change)
 
 
@@ -131,7 +131,7 @@ def _(regularizer: TsallisParameters, p: Any, height: Any, w: Any) -> Any:
 def power_spread(w: Any, power: float) -> Any:
     """e^w − 1 − (e^{aw} − 1)/a for a power a in (0, 1): the terms linear in w cancel, so bend will do."""
     if w < -1.0:  # for w = −∞ too
-        return growth(w) - growth(power * w) / power
+        return expm1(w) - expm1(power * w) / power
     return bend(w) - bend(power * w) / power
 
 
@@ -144,4 +144,4 @@ def _(w: Any, power: float) -> Any:
 def power_spread_each(w: Any, power: float) -> Any:
     """The same, one number after another."""
     a, b = power_spread(lane(w, 0), power), power_spread(lane(w, 1), power)
-    return pack(a, b, power_spread(lane(w, 2), power), power_spread(lane(w, 3), power))
+    return make_block(a, b, power_spread(lane(w, 2), power), power_spread(lane(w, 3), power))

@@ -47,19 +47,19 @@ class ShannonBarrierStep(NamedTuple):
 
 
 @generic
-def height(step: Any, regularizer: Any, depth: Any) -> tuple[Any, Any, float]:
+def height_and_slope(step: Any, regularizer: Any, depth: Any) -> tuple[Any, Any, float]:
     """h(v) and its derivative h', for a block of depths, and (h' − h'')/h', which does not depend on v."""
     raise NotImplementedError
 
 
-@height.register(TsallisBarrierStep, inline=True)
+@height_and_slope.register(TsallisBarrierStep, inline=True)
 def _(step: TsallisBarrierStep, regularizer: Any, depth: Any) -> tuple[Any, Any, float]:
     power = 1.0 - regularizer.beta
     h = regularizer.factor * exp_of(power * depth)
     return h, power * h, regularizer.beta
 
 
-@height.register(ShannonBarrierStep, inline=True)
+@height_and_slope.register(ShannonBarrierStep, inline=True)
 def _(step: ShannonBarrierStep, regularizer: Any, depth: Any) -> tuple[Any, Any, float]:
     return depth, fill(1.0), 1.0
 
@@ -73,7 +73,7 @@ def defect(
     step: Any, regularizer: Any, y: Any, rate: Any, log_barrier: float, p: Any
 ) -> tuple[Any, Any, Any]:
     """e/s, 1/s and b of a block of arms."""
-    h, slope, bend = height(step, regularizer, 0.0 - log_of(p))
+    h, slope, bend = height_and_slope(step, regularizer, 0.0 - log_of(p))
     barrier = log_barrier / p
     steep = rate * slope
     give = 1.0 / (steep + barrier)

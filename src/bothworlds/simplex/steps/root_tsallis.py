@@ -72,7 +72,7 @@ def _one_rate(step: Any) -> bool:
 
 
 @kernel(inline=True)
-def power(step: Any, value: Any) -> Any:
+def mth_power(step: Any, value: Any) -> Any:
     """The m-th power of a number or a block."""
     return value * value if order(step) == 2 else (value * value) * value
 
@@ -86,7 +86,7 @@ def invert(step: Any, losses: FloatArray, shift: float, r: FloatArray) -> tuple[
         y = load(losses, i) - shift
         block = 1.0 / y
         store(r, i, block)
-        term = power(step, block)
+        term = mth_power(step, block)
         a = a + term
         term = term * block
         b = b + term
@@ -97,7 +97,7 @@ def invert(step: Any, losses: FloatArray, shift: float, r: FloatArray) -> tuple[
         last = losses[i] - shift
         inverse = 1.0 / last
         r[i] = inverse
-        one = power(step, inverse)
+        one = mth_power(step, inverse)
         s += one
         one = one * inverse
         slope += one
@@ -114,13 +114,13 @@ def finish(step: Any, r: FloatArray, scale: float, dx: float) -> float:
     for i in range(0, whole(n), LANES):
         block = load(r, i)
         u = block * dx
-        block = power(step, block * (1.0 + u * (1.0 + u))) * scale
+        block = mth_power(step, block * (1.0 + u * (1.0 + u))) * scale
         store(r, i, block)
         sums = sums + block
     total = add_up(sums)
     for i in range(whole(n), n):
         u1 = r[i] * dx
-        one = power(step, r[i] * (1.0 + u1 * (1.0 + u1))) * scale
+        one = mth_power(step, r[i] * (1.0 + u1 * (1.0 + u1))) * scale
         r[i] = one
         total += one
     return total
@@ -175,11 +175,11 @@ def _advance(
     drift: float,
 ) -> int:
     end = rates[0] * regularizer.factor  # c: y ≥ c in the bracket
-    scale = power(step, end)
+    scale = mth_power(step, end)
     shift = carried[MULTIPLIER]
     if moved >= 0 and carried[SUM] > 0.0:
         old, new = 1.0 / (before - shift), 1.0 / (losses[moved] - shift)
-        old_power, new_power = power(step, old), power(step, new)
+        old_power, new_power = mth_power(step, old), mth_power(step, new)
         s = carried[SUM] + (new_power - old_power)
         old_power, new_power = old_power * old, new_power * new
         slope = carried[SLOPE] + (new_power - old_power)

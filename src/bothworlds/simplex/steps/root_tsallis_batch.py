@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._simd import LANES, at_most, fill, least, load, most, root, smallest, store, whole
+from bothworlds._simd import LANES, each_at_most, fill, least, load, most, root, smallest, store, whole
 from bothworlds.simplex.steps.base import (
     CANCELLATION,
     MULTIPLIER,
@@ -28,7 +28,7 @@ from bothworlds.simplex.steps.root_tsallis import (
     SLOPE,
     SUM,
     little_missing,
-    power,
+    mth_power,
     predict,
     shifted,
     third_order,
@@ -47,12 +47,12 @@ def predict_batch(
     """Where λ leads, after the loss of one arm has changed in each lane."""
     shift = load(carried, LANES * MULTIPLIER)
     old, new = 1.0 / (before - shift), 1.0 / (after - shift)
-    old_power, new_power = power(step, old), power(step, new)
+    old_power, new_power = mth_power(step, old), mth_power(step, new)
     s = load(carried, LANES * SUM) + (new_power - old_power)
     old_power, new_power = old_power * old, new_power * new
     slope = load(carried, LANES * SLOPE) + (new_power - old_power)
     curve = load(carried, LANES * CURVE) + (new_power * new - old_power * old)
-    lacking = 1.0 - root(power(step, end) * s)
+    lacking = 1.0 - root(mth_power(step, end) * s)
     store(fresh, LANES * MULTIPLIER, shift + predict(step, lacking, s, slope, curve))
 
 
@@ -92,14 +92,14 @@ def terms(step: Any, losses: FloatArray, shift: Any, r: FloatArray, at: int) -> 
     y = load(losses, at) - shift
     inverse = 1.0 / y
     store(r, at, inverse)
-    return inverse, power(step, inverse), y
+    return inverse, mth_power(step, inverse), y
 
 
 @kernel(inline=True)
 def correct_batch(step: Any, end: float, fresh: FloatArray) -> None:
     """The last correction of λ, by the sums at where it has led."""
     s = load(fresh, LANES * SUM)
-    excess = power(step, end) * s - 1.0
+    excess = mth_power(step, end) * s - 1.0
     slope, curve = load(fresh, LANES * SLOPE), load(fresh, LANES * CURVE)
     store(fresh, LANES * LAST, third_order(step, little_missing(step, excess), s, slope, curve))
 
@@ -107,7 +107,7 @@ def correct_batch(step: Any, end: float, fresh: FloatArray) -> None:
 @kernel(inline=True)
 def finish_batch(step: Any, end: float, r: FloatArray, n: int, fresh: FloatArray) -> None:
     """``finish`` for four problems at once, one in each lane."""
-    scale, dx = power(step, end), load(fresh, LANES * LAST)
+    scale, dx = mth_power(step, end), load(fresh, LANES * LAST)
     a0, a1, a2, a3 = fill(0.0), fill(0.0), fill(0.0), fill(0.0)
     for i in range(0, whole(n), LANES):
         at = LANES * i
@@ -126,7 +126,7 @@ def finished(step: Any, r: FloatArray, scale: float, dx: Any, at: int) -> Any:
     """p of an arm in all four problems, stored in place of 1/y."""
     block = load(r, at)
     u = block * dx
-    block = power(step, block * (1.0 + u * (1.0 + u))) * scale
+    block = mth_power(step, block * (1.0 + u * (1.0 + u))) * scale
     store(r, at, block)
     return block
 
@@ -137,14 +137,16 @@ def confirm_batch(step: Any, end: float, carried: FloatArray, fresh: FloatArray)
     s, slope, curve = load(fresh, LANES * SUM), load(fresh, LANES * SLOPE), load(fresh, LANES * CURVE)
     dx, total = load(fresh, LANES * LAST), load(fresh, LANES * TOTAL)
     shift = load(fresh, LANES * MULTIPLIER) + dx
-    excess, error = power(step, end) * s - 1.0, total - 1.0
+    excess, error = mth_power(step, end) * s - 1.0, total - 1.0
     confirmed = (
-        at_most(1e-300, load(carried, LANES * SUM))
-        * at_most(end * (1.0 - SLACK), load(fresh, LANES * CLOSEST))
-        * at_most(most(excess, 0.0 - excess), 1e-3)
-        * at_most(most(dx, 0.0 - dx), NEAR * end)
-        * at_most(most(error, 0.0 - error), SUM_TOLERANCE)  # NaN, wherever it comes from, is in the total
-        * at_most(most(shift, 0.0 - shift), CANCELLATION * end)
+        each_at_most(1e-300, load(carried, LANES * SUM))
+        * each_at_most(end * (1.0 - SLACK), load(fresh, LANES * CLOSEST))
+        * each_at_most(most(excess, 0.0 - excess), 1e-3)
+        * each_at_most(most(dx, 0.0 - dx), NEAR * end)
+        * each_at_most(
+            most(error, 0.0 - error), SUM_TOLERANCE
+        )  # NaN, wherever it comes from, is in the total
+        * each_at_most(most(shift, 0.0 - shift), CANCELLATION * end)
     )
     all_confirmed = smallest(confirmed) == 1.0
     target = carried if all_confirmed else fresh

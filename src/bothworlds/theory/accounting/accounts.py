@@ -262,11 +262,11 @@ def where_did_the_regret_go(account: Account, *, points: int = 200) -> list[dict
     """
     points = _check.integer("points", points, at_least=1)
     n = len(account)
-    kept = np.unique(np.ceil(np.linspace(0, n, min(points, n) + 1)[1:]).astype(int))
+    shown = np.unique(np.ceil(np.linspace(0, n, min(points, n) + 1)[1:]).astype(int))
     terms = {**account.terms, "residual": account.terms["residual"] - account.terms["gap"]}
     sums = {part: np.cumsum(terms[part]) for part in PARTS}
     return [
-        {"round": int(t), "part": part, "regret": float(sums[part][t - 1])} for t in kept for part in PARTS
+        {"round": int(t), "part": part, "regret": float(sums[part][t - 1])} for t in shown for part in PARTS
     ]
 
 
@@ -440,8 +440,8 @@ def _account(
     if epsilon is None:
         epsilon = 0.0 if decoupled else 1.0 / (horizon or max(2, n))
     epsilon = _check.number("epsilon", epsilon, at_least=0.0, below=1.0)
-    kept = len(Record._fields) if decoupled else len(Record._fields) - 1  # all but p_tilde
-    size = 8.0 * n * (n_arms * kept + len(Terms._fields))
+    n_tables = len(Record._fields) if decoupled else len(Record._fields) - 1  # all but p_tilde
+    size = 8.0 * n * (n_arms * n_tables + len(Terms._fields))
     if size > MEMORY:
         raise InvalidArgumentError(
             "arms",
@@ -451,7 +451,7 @@ def _account(
             fix="shorten the history",
         )
     # one block of memory: systems are slow to provide many small ones
-    block, values = np.empty((kept, n + 1, n_arms)), np.empty((n, len(Terms._fields)))
+    block, values = np.empty((n_tables, n + 1, n_arms)), np.empty((n, len(Terms._fields)))
     tables = [*block] if decoupled else [*block, np.empty((0, n_arms))]
     now, rows, columns = blank_round(order, m, decoupled)
     drawn = np.empty((1, 2)) if uniforms is None else uniforms

@@ -12,10 +12,10 @@ from bothworlds._jit import FloatArray, IntArray, kernel
 from bothworlds._simd import LANES, add_up, fill, load, store, whole
 from bothworlds.simplex.growth import exponentials
 from bothworlds.theory.accounting.move import (
-    Arms,
+    ArmColumns,
     Move,
     Phi,
-    Point,
+    PointRows,
     divergence_to_end,
     divergence_to_start,
     fill_push,
@@ -46,7 +46,7 @@ class Terms(NamedTuple):
     preprocessing: float
 
 
-class Round(NamedTuple):
+class RoundRows(NamedTuple):
     """The rows of a round t: its points, and the moves between them, which share most rows.
 
     Attributes
@@ -72,11 +72,11 @@ class Round(NamedTuple):
         p̄^{t+1} → p̃^{t+1}.
     """
 
-    optimal: Arms
-    suboptimal: Arms
-    every: Arms
-    p: Point
-    q: Point
+    optimal: ArmColumns
+    suboptimal: ArmColumns
+    every: ArmColumns
+    p: PointRows
+    q: PointRows
     rates: int
     growths: int
     mixed_growths: int
@@ -88,7 +88,7 @@ class Round(NamedTuple):
     residual: Move
 
 
-def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatArray, IntArray]:
+def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[RoundRows, FloatArray, IntArray]:
     """A round, the table of its rows, and the column of every arm; ``order``: the arms, those of U first."""
     n, side = order.size, whole(m + LANES - 1)
     width = side + whole(n - m + LANES - 1)
@@ -97,10 +97,10 @@ def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatA
     columns[order[m:]] = side + np.arange(n - m)
     row = count().__next__
 
-    def point() -> Point:
-        return Point(row(), row())
+    def point() -> PointRows:
+        return PointRows(row(), row())
 
-    def move(start: Point, end: Point, rates: int, push: int) -> Move:
+    def move(start: PointRows, end: PointRows, rates: int, push: int) -> Move:
         return Move(start, end, losses, estimates, rates, push, row(), *scratch)
 
     losses, estimates, rates, after, growths = row(), row(), row(), row(), row()
@@ -110,10 +110,10 @@ def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatA
     total = move(p, point(), after, row())
     sides = move(p, p_bar, mixed, row() if decoupled else total.push)
     tilde = move(p, point(), mixed, sides.push) if decoupled else total
-    now = Round(
-        optimal=Arms(0, side, m),
-        suboptimal=Arms(side, width, n - m),
-        every=Arms(0, width, width),
+    now = RoundRows(
+        optimal=ArmColumns(0, side, m),
+        suboptimal=ArmColumns(side, width, n - m),
+        every=ArmColumns(0, width, width),
         p=p,
         q=q,
         rates=rates,
@@ -123,8 +123,8 @@ def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatA
         benchmark=move(q, point(), after, row()),
         sides=sides,
         tilde=tilde,
-        gap=move(tilde.end, Point(total.end.p, row()), after, row()),
-        residual=move(p_bar, Point(tilde.end.p, row()), mixed, row()),
+        gap=move(tilde.end, PointRows(total.end.p, row()), after, row()),
+        residual=move(p_bar, PointRows(tilde.end.p, row()), mixed, row()),
     )
     rows = np.zeros((row(), width))
     rows[[rates, after]] = 1.0  # of padding: anything
@@ -133,8 +133,8 @@ def blank_round(order: IntArray, m: int, decoupled: bool) -> tuple[Round, FloatA
 
 
 @kernel
-def decompose(
-    phi: Phi, rows: FloatArray, now: Round, decoupled: bool, anew: bool, epsilon: float
+def decompose_round(
+    phi: Phi, rows: FloatArray, now: RoundRows, decoupled: bool, anew: bool, epsilon: float
 ) -> tuple[Terms, bool]:
     """All terms of a round in which p, q with their heights, rates, losses and p^{t+1} are in place.
 
@@ -180,7 +180,7 @@ def decompose(
 
 
 @kernel
-def mix_rates(rows: FloatArray, now: Round) -> None:
+def mix_rates(rows: FloatArray, now: RoundRows) -> None:
     """The rates of φ̃: those of round t+1 on U and of round t on V."""
     for i in range(now.every.first, now.every.last, LANES):
         on_u = i < now.optimal.last
@@ -189,7 +189,7 @@ def mix_rates(rows: FloatArray, now: Round) -> None:
 
 
 @kernel
-def saved_loss(rows: FloatArray, now: Round) -> float:
+def saved_loss(rows: FloatArray, now: RoundRows) -> float:
     """<p_V^t − p̄_V^{t+1}, ℓ̂^t>."""
     sums = fill(0.0)
     for i in range(now.suboptimal.first, now.suboptimal.last, LANES):
@@ -199,7 +199,7 @@ def saved_loss(rows: FloatArray, now: Round) -> float:
 
 
 @kernel
-def decoupled_move(phi: Phi, rows: FloatArray, now: Round, lambda_p: float) -> tuple[float, float, bool]:
+def decoupled_move(phi: Phi, rows: FloatArray, now: RoundRows, lambda_p: float) -> tuple[float, float, bool]:
     """λ_K of p̃^{t+1}, and the gap D^{t̃}(p^{t+1}, p̃^{t+1}); ``lambda_p`` is that of p^{t+1}."""
     tilde, gap = now.tilde, now.gap
     lambda_k, found = solve_move(phi, rows, tilde, now.total.u, lambda_p, False, now.every)
@@ -213,7 +213,7 @@ def decoupled_move(phi: Phi, rows: FloatArray, now: Round, lambda_p: float) -> t
 
 @kernel
 def residual_move(
-    phi: Phi, rows: FloatArray, now: Round, lambda_u: float, lambda_v: float, lambda_k: float
+    phi: Phi, rows: FloatArray, now: RoundRows, lambda_u: float, lambda_v: float, lambda_k: float
 ) -> tuple[float, bool]:
     """The residual regret D^{t+1}(p̄^{t+1}, p^{t+1}), for a decoupled policy D^{t̃}(p̄^{t+1}, p̃^{t+1})."""
     difference, hint = lambda_v - lambda_u, lambda_k - lambda_u
@@ -227,7 +227,7 @@ def residual_move(
 
 
 @kernel
-def estimated_regret(rows: FloatArray, now: Round, epsilon: float) -> float:
+def estimated_regret(rows: FloatArray, now: RoundRows, epsilon: float) -> float:
     """<ℓ̂^t, p^t − q̃^t>."""
     sums = fill(0.0)
     for i in range(now.every.first, now.every.last, LANES):

@@ -21,7 +21,7 @@ from bothworlds.policies.ftrl.rates import (
 )
 from bothworlds.policies.ftrl.state import HORIZON, OFFSET, RESTARTS, FTRLState
 from bothworlds.simplex.kernel import FAILED
-from bothworlds.theory.accounting.decomposition import Round, decompose
+from bothworlds.theory.accounting.decomposition import RoundRows, decompose_round
 from bothworlds.theory.accounting.move import NEGLIGIBLE, Phi, copy_row, fill_heights, minimize
 
 # how a ledger ended
@@ -128,14 +128,14 @@ def _(
 
 
 @kernel
-def put(source: FloatArray, columns: IntArray, out: FloatArray) -> None:
+def put_arms(source: FloatArray, columns: IntArray, out: FloatArray) -> None:
     """Put the arms in their columns of a row."""
     for i in range(columns.size):
         out[columns[i]] = source[i]
 
 
 @kernel
-def take(source: FloatArray, columns: IntArray, out: FloatArray) -> None:
+def take_arms(source: FloatArray, columns: IntArray, out: FloatArray) -> None:
     """Take the arms from their columns of a row."""
     for i in range(columns.size):
         out[i] = source[columns[i]]
@@ -147,16 +147,16 @@ def read_rates(rate: Any, state: FTRLState, columns: IntArray, out: FloatArray) 
     if same_for_all(rate):
         out[:] = state.rates[0]
     else:
-        put(state.rates, columns, out)
+        put_arms(state.rates, columns, out)
 
 
 @kernel
 def read_growths(
-    rows: FloatArray, now: Round, factor: float, increments: FloatArray, columns: IntArray
+    rows: FloatArray, now: RoundRows, factor: float, increments: FloatArray, columns: IntArray
 ) -> None:
     """γ^{t+1} − γ^t, from ``rate_increments`` where these are known."""
     if factor >= 0.0:
-        put(increments, columns, rows[now.growths])
+        put_arms(increments, columns, rows[now.growths])
     for i in range(now.every.first, now.every.last, LANES):
         new, old = load(rows[now.total.rates], i), load(rows[now.rates], i)
         increment = load(rows[now.growths], i)
@@ -187,7 +187,7 @@ def keep_ledger(
     uniforms: FloatArray,
     epsilon: float,
     decoupled: bool,
-    now: Round,
+    now: RoundRows,
     rows: FloatArray,
     columns: IntArray,
     scratch: FloatArray,
@@ -203,8 +203,8 @@ def keep_ledger(
     ftrl, inner, n = ftrl_of(params), ftrl_state_of(params, state), columns.size
     phi, scalars = Phi(ftrl.regularizer, ftrl.log_barrier), inner.scalars
     before, increments = scratch[0], scratch[1]
-    put(inner.p, columns, rows[now.p.p])
-    put(inner.losses, columns, rows[now.total.losses])
+    put_arms(inner.p, columns, rows[now.p.p])
+    put_arms(inner.losses, columns, rows[now.total.losses])
     read_rates(ftrl.rate, inner, columns, rows[now.rates])
     if not minimize(phi, rows, now.total.losses, now.rates, 1.0, now.optimal, now.q.p):
         return UNSOLVED, 0
@@ -234,21 +234,21 @@ def keep_ledger(
                 before[i] -= recentered
         estimates = rows[now.total.estimates]
         read_estimate(ftrl.estimator, arm, loss, weight, inner.losses, before, columns, estimates)
-        put(inner.p, columns, rows[now.total.end.p])
-        put(inner.losses, columns, rows[now.total.losses])
+        put_arms(inner.p, columns, rows[now.total.end.p])
+        put_arms(inner.losses, columns, rows[now.total.losses])
         read_rates(ftrl.rate, inner, columns, rows[now.total.rates])
         read_growths(rows, now, factor, increments, columns)
-        terms, found = decompose(phi, rows, now, decoupled, t % ANEW == ANEW - 1, epsilon)
+        terms, found = decompose_round(phi, rows, now, decoupled, t % ANEW == ANEW - 1, epsilon)
         if not found:
             return UNSOLVED, t
         for k in range(len(terms)):
             out_terms[t, k] = terms[k]
         write_start(rows, now, columns, t, out)
-        take(rows[now.growths], columns, out.growths[t])
-        take(estimates, columns, out.estimates[t])
-        take(rows[now.sides.end.p], columns, out.p_bar[t])
+        take_arms(rows[now.growths], columns, out.growths[t])
+        take_arms(estimates, columns, out.estimates[t])
+        take_arms(rows[now.sides.end.p], columns, out.p_bar[t])
         if decoupled:
-            take(rows[now.tilde.end.p], columns, out.p_tilde[t])
+            take_arms(rows[now.tilde.end.p], columns, out.p_tilde[t])
         copy_row(rows, now.total.end.p, now.every, now.p.p)
         copy_row(rows, now.total.rates, now.every, now.rates)
         copy_row(rows, now.benchmark.end.p, now.optimal, now.q.p)
@@ -257,8 +257,8 @@ def keep_ledger(
 
 
 @kernel
-def write_start(rows: FloatArray, now: Round, columns: IntArray, t: int, out: Record) -> None:
+def write_start(rows: FloatArray, now: RoundRows, columns: IntArray, t: int, out: Record) -> None:
     """What is known before the round: p, rates and q."""
-    take(rows[now.p.p], columns, out.p[t])
-    take(rows[now.rates], columns, out.rates[t])
-    take(rows[now.q.p], columns, out.q[t])
+    take_arms(rows[now.p.p], columns, out.p[t])
+    take_arms(rows[now.rates], columns, out.rates[t])
+    take_arms(rows[now.q.p], columns, out.q[t])

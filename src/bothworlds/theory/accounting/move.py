@@ -22,7 +22,7 @@ import math
 from typing import Any, NamedTuple
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds._simd import LANES, add_up, all_at_most, at_most, fill, load, most, store
+from bothworlds._simd import LANES, add_up, all_at_most, each_at_most, fill, load, most, store
 from bothworlds.simplex.growth import bend, exponentials, log_ratio, near_log, size
 from bothworlds.simplex.kernel import FAILED, solve_step
 from bothworlds.simplex.regularizers.base import (
@@ -50,7 +50,7 @@ class Phi(NamedTuple):
     log_barrier: float
 
 
-class Arms(NamedTuple):
+class ArmColumns(NamedTuple):
     """A range of columns in whole blocks: ``n_arms`` arms, then padding."""
 
     first: int
@@ -58,7 +58,7 @@ class Arms(NamedTuple):
     n_arms: int
 
 
-class Point(NamedTuple):
+class PointRows(NamedTuple):
     """The rows of a distribution, and of h at it (0 for arms that are left out)."""
 
     p: int
@@ -82,8 +82,8 @@ class Move(NamedTuple):
         Of the Newton step: the part of it without λ, −du/dλ and h'(v + u).
     """
 
-    start: Point
-    end: Point
+    start: PointRows
+    end: PointRows
     losses: int
     estimates: int
     rates: int
@@ -97,7 +97,7 @@ class Move(NamedTuple):
 @kernel(inline=True)
 def takes_part(p: Any) -> Any:
     """1 for arms that take part, 0 for those that are left out."""
-    return at_most(NEGLIGIBLE, p)
+    return each_at_most(NEGLIGIBLE, p)
 
 
 @kernel(inline=True)
@@ -107,7 +107,7 @@ def inside(p: Any, mask: Any) -> Any:
 
 
 @kernel
-def fill_heights(phi: Phi, rows: FloatArray, point: Point, arms: Arms) -> None:
+def fill_heights(phi: Phi, rows: FloatArray, point: PointRows, arms: ArmColumns) -> None:
     """Fill the row ``point.heights`` with h at ``point.p``."""
     for i in range(arms.first, arms.last, LANES):
         p = load(rows[point.p], i)
@@ -116,7 +116,7 @@ def fill_heights(phi: Phi, rows: FloatArray, point: Point, arms: Arms) -> None:
 
 
 @kernel
-def fill_push(rows: FloatArray, move: Move, growths: int, arms: Arms) -> None:
+def fill_push(rows: FloatArray, move: Move, growths: int, arms: ArmColumns) -> None:
     """b_i = ℓ_i − (γ'_i − γ_i)·h_i, given γ' − γ."""
     for i in range(arms.first, arms.last, LANES):
         push = load(rows[move.estimates], i) - load(rows[growths], i) * load(rows[move.start.heights], i)
@@ -124,7 +124,9 @@ def fill_push(rows: FloatArray, move: Move, growths: int, arms: Arms) -> None:
 
 
 @kernel
-def minimize(phi: Phi, rows: FloatArray, losses: int, rates: int, total: float, arms: Arms, out: int) -> bool:
+def minimize(
+    phi: Phi, rows: FloatArray, losses: int, rates: int, total: float, arms: ArmColumns, out: int
+) -> bool:
     """Fill row ``out`` with the minimizer of <x, L> + φ(x) over mass ``total`` on these arms; found?"""
     first, last = arms.first, arms.first + arms.n_arms
     for i in range(first, last):
@@ -140,7 +142,7 @@ def minimize(phi: Phi, rows: FloatArray, losses: int, rates: int, total: float, 
 
 
 @kernel
-def guess(phi: Phi, rows: FloatArray, move: Move, multiplier: float, arms: Arms) -> None:
+def guess(phi: Phi, rows: FloatArray, move: Move, multiplier: float, arms: ArmColumns) -> None:
     """u from the two rounded points."""
     for i in range(arms.first, arms.last, LANES):
         start, end = load(rows[move.start.p], i), load(rows[move.end.p], i)
@@ -168,7 +170,7 @@ def guess_one(phi: Phi, rows: FloatArray, move: Move, multiplier: float, k: int)
 
 
 @kernel
-def newton(phi: Phi, rows: FloatArray, move: Move, multiplier: float, arms: Arms) -> tuple[float, bool]:
+def newton(phi: Phi, rows: FloatArray, move: Move, multiplier: float, arms: ArmColumns) -> tuple[float, bool]:
     """Improve the guesses ``move.u`` and ``multiplier`` to solutions; h at the end comes with them.
 
     Returns λ and whether the search has converged.
@@ -227,7 +229,7 @@ def newton(phi: Phi, rows: FloatArray, move: Move, multiplier: float, arms: Arms
 
 @kernel
 def solve_move(
-    phi: Phi, rows: FloatArray, move: Move, guessed: int, multiplier: float, anew: bool, arms: Arms
+    phi: Phi, rows: FloatArray, move: Move, guessed: int, multiplier: float, anew: bool, arms: ArmColumns
 ) -> tuple[float, bool]:
     """Find the end of a move, and with it u and λ; returns λ and whether it was found.
 
@@ -263,7 +265,7 @@ def solve_move(
 
 
 @kernel
-def copy_row(rows: FloatArray, source: int, arms: Arms, out: int) -> None:
+def copy_row(rows: FloatArray, source: int, arms: ArmColumns, out: int) -> None:
     """Copy a row, as far as these arms go."""
     for i in range(arms.first, arms.last, LANES):
         store(rows[out], i, load(rows[source], i))
@@ -273,7 +275,7 @@ def copy_row(rows: FloatArray, source: int, arms: Arms, out: int) -> None:
 
 
 @kernel
-def weighted_potential(phi: Phi, rows: FloatArray, point: Point, weights: int, arms: Arms) -> float:
+def weighted_potential(phi: Phi, rows: FloatArray, point: PointRows, weights: int, arms: ArmColumns) -> float:
     """Σ_i a_i ψ(x_i) for weights a."""
     sums = fill(0.0)
     for i in range(arms.first, arms.last, LANES):
@@ -285,7 +287,7 @@ def weighted_potential(phi: Phi, rows: FloatArray, point: Point, weights: int, a
 
 
 @kernel
-def divergence_to_end(phi: Phi, rows: FloatArray, move: Move, arms: Arms) -> float:
+def divergence_to_end(phi: Phi, rows: FloatArray, move: Move, arms: ArmColumns) -> float:
     """D(x, x') at the rates γ'."""
     sums = fill(0.0)
     total = 0.0
@@ -319,7 +321,7 @@ def one_divergence_to_end(phi: Phi, rows: FloatArray, move: Move, k: int) -> flo
 
 
 @kernel
-def divergence_to_start(phi: Phi, rows: FloatArray, move: Move, rates: int, arms: Arms) -> float:
+def divergence_to_start(phi: Phi, rows: FloatArray, move: Move, rates: int, arms: ArmColumns) -> float:
     """D(x', x) at these rates."""
     sums = fill(0.0)
     for i in range(arms.first, arms.last, LANES):

@@ -13,7 +13,7 @@ from bothworlds import _check
 from bothworlds.errors import InvalidArgumentError, NotCoveredError
 from bothworlds.policies import FTRL
 from bothworlds.theory.bounds.paper import Shape, covered, shape
-from bothworlds.theory.bounds.statement import Setting, Term
+from bothworlds.theory.bounds.statement import BoundSetting, Term
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def term_table(policy: FTRL, *, n_arms: int, horizon: int, n_optimal: int = 1) -
     n_optimal = _check.integer("n_optimal", n_optimal, at_least=1)
     if n_optimal >= n_arms:
         raise InvalidArgumentError("n_optimal", n_optimal, f"below the number of arms, {n_arms}")
-    setting = Setting(n_arms, horizon, horizon)
+    setting = BoundSetting(n_arms, horizon, horizon)
     try:
         if not isinstance(policy, FTRL):
             raise NotCoveredError("the table is of FTRL with constants='paper' or 'printed'")

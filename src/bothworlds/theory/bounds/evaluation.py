@@ -33,7 +33,7 @@ from bothworlds.theory.bounds.statement import (
     SELF_BOUNDING,
     STATEMENTS,
     Bound,
-    Setting,
+    BoundSetting,
 )
 
 HORIZONS = [2.0 ** (j / 4.0) for j in range(4 * 120)]
@@ -53,7 +53,7 @@ class Bounds:
     """
 
     policy: Policy | Advised | PolicyOptimization
-    setting: Setting
+    setting: BoundSetting
     all: tuple[Bound, ...]
 
     def _least(self, name: str) -> Bound | None:
@@ -316,7 +316,7 @@ def _setting(
     choose: Any,
     outside: Any,
     shows: Any,
-) -> Setting:
+) -> BoundSetting:
     n_arms = _check.integer("n_arms", n_arms, at_least=2, fix="with one arm there is no regret")
     horizon = _check.integer("horizon", horizon, at_least=n_arms, fix=f"there are {n_arms} arms")
     corruption = _check.number("corruption", corruption, at_least=0.0)
@@ -339,7 +339,9 @@ def _setting(
                 got=f"None with corruption={corruption:g}, spread={spread}",
                 fix="give gaps, or leave them out",
             )
-        return Setting(n_arms, float(horizon), float(horizon), choose=problem.choose, shows=problem.shows)
+        return BoundSetting(
+            n_arms, float(horizon), float(horizon), choose=problem.choose, shows=problem.shows
+        )
     assert isinstance(problem.choose, int)
     measures: Complexity = complexity(_to_the_set(gaps, problem.choose))
     if measures.n_arms != n_arms:
@@ -350,7 +352,7 @@ def _setting(
         spread = 0.0 if measures.n_optimal == 1 else corruption
     spread = _check.number("spread", spread, at_least=0.0)
     known = None if losses is None else tuple(losses.tolist())
-    return Setting(
+    return BoundSetting(
         n_arms,
         float(horizon),
         float(horizon),
@@ -365,7 +367,7 @@ def _setting(
 
 def _of_any_size(
     problem: Problem, n_arms: int, horizon: int, gaps: Any, means: Any, corruption: float
-) -> Setting:
+) -> BoundSetting:
     """The setting where sets have different sizes."""
     if gaps is not None:
         fix = "give means: gaps do not say whether an arm is worth choosing"
@@ -376,7 +378,7 @@ def _of_any_size(
     if means is not None:
         known = tuple(_check.vector("means", means, size=n_arms, at_least=0.0, at_most=1.0).tolist())
     rounds = float(horizon)
-    return Setting(n_arms, rounds, rounds, choose=problem.choose, outside=problem.outside, means=known)
+    return BoundSetting(n_arms, rounds, rounds, choose=problem.choose, outside=problem.outside, means=known)
 
 
 def _to_the_set(gaps: ArrayLike, choose: int) -> ArrayLike:
@@ -388,7 +390,7 @@ def _to_the_set(gaps: ArrayLike, choose: int) -> ArrayLike:
     return [max(0.0, value - worst) for value in values.tolist()]
 
 
-def _state(policy: Policy | Advised | PolicyOptimization, setting: Setting) -> list[Bound]:
+def _state(policy: Policy | Advised | PolicyOptimization, setting: BoundSetting) -> list[Bound]:
     try:
         found = STATEMENTS[type(policy)](policy, setting)
     except NotCoveredError as refusal:
@@ -471,8 +473,8 @@ def bound_curve(
     whole = bound(policy, n_arms=n_arms, horizon=last, **setting)
     if max(marks) > last:
         raise InvalidArgumentError("horizon", last, f"at least the last round, {max(marks)}")
-    kept = [t for t in marks if t >= n_arms]
-    states = [_state(policy, replace(whole.setting, rounds=float(t))) for t in kept]
+    covered = [t for t in marks if t >= n_arms]
+    states = [_state(policy, replace(whole.setting, rounds=float(t))) for t in covered]
     return [
         {
             "round": t,
@@ -483,5 +485,5 @@ def bound_curve(
             "assumes": same.assumes,
         }
         for i, same in enumerate(whole.all)
-        for t, state in zip(kept, states, strict=True)
+        for t, state in zip(covered, states, strict=True)
     ]

@@ -11,7 +11,7 @@ from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     Bound,
-    Setting,
+    BoundSetting,
     Term,
     states,
 )
@@ -20,14 +20,14 @@ UNIQUE = "one best arm"
 COVER = ("ζ is bounded by the cliques of a greedy cover",)
 
 
-def _undirected(s: Setting) -> bool:
+def _undirected(s: BoundSetting) -> bool:
     """Does each arm show itself, and are two that are shown by one another both?"""
     shows = s.problem.neighbors(s.n_arms)
     return all(i in arms and all(i in shows[j] for j in arms) for i, arms in enumerate(shows))
 
 
 @states(MatchedTsallis)
-def matched_tsallis(policy: MatchedTsallis, s: Setting) -> list[Bound]:
+def matched_tsallis(policy: MatchedTsallis, s: BoundSetting) -> list[Bound]:
     """O(√(ζT(1 + log(K/ζ)))), and O(ω·log T + √(Cω·log T)) with one best arm; of the paper's constants."""
     if policy.constants != "paper":
         raise NotCoveredError("MatchedTsallis has one with constants='paper'; the light ones are measured")
@@ -55,7 +55,7 @@ def matched_tsallis(policy: MatchedTsallis, s: Setting) -> list[Bound]:
 
 
 @states(Hedge)
-def hedge(policy: Hedge, s: Setting) -> list[Bound]:
+def hedge(policy: Hedge, s: BoundSetting) -> list[Bound]:
     """(1/c + c/4)·√(T·log K) where all is shown, (1/c + c)·√(KT·log K) where each arm shows itself alone.
 
     *Proof.* With rates that never grow, the mix losses −(1/η_t)·log Σ p_i·e^{−η_t·ℓ_i} add up to at most
@@ -88,7 +88,7 @@ def hedge(policy: Hedge, s: Setting) -> list[Bound]:
 
 
 @states(AdaHedge)
-def ada_hedge(policy: AdaHedge, s: Setting) -> list[Bound]:
+def ada_hedge(policy: AdaHedge, s: BoundSetting) -> list[Bound]:
     """√(T·log K) + (4/3)·log K + 2 where all losses are shown; with one best arm, a number for any T.
 
     De Rooij et al. prove R ≤ 2·√(V·log K) + c with c = (4/3)·log K + 2 and V = Σ_t v_t, v_t the variance of

@@ -6,12 +6,12 @@ import math
 
 from bothworlds.errors import NotCoveredError
 from bothworlds.policies import DelayedTsallisINF, TsallisSwitch
-from bothworlds.theory.bounds.statement import ADVERSARIAL, SELF_BOUNDING, Bound, Setting, Term, states
+from bothworlds.theory.bounds.statement import ADVERSARIAL, SELF_BOUNDING, Bound, BoundSetting, Term, states
 from bothworlds.theory.bounds.tsallis_inf import UNCORRUPTED, importance_weighted, unique
 
 
 @states(DelayedTsallisINF, late=True)
-def delayed_tsallis_inf(policy: DelayedTsallisINF, s: Setting) -> list[Bound]:
+def delayed_tsallis_inf(policy: DelayedTsallisINF, s: BoundSetting) -> list[Bound]:
     """Those of Tsallis-INF without delay; else 4√(KT) and a term in the total delay D.
 
     Without skipping, Theorem 1's proof holds for every rate η that does not grow: regret is at most
@@ -38,7 +38,7 @@ def delayed_tsallis_inf(policy: DelayedTsallisINF, s: Setting) -> list[Bound]:
 
 
 @states(TsallisSwitch)
-def tsallis_switch(policy: TsallisSwitch, s: Setting) -> list[Bound]:
+def tsallis_switch(policy: TsallisSwitch, s: BoundSetting) -> list[Bound]:
     """O((λK)^{1/3}·T^{2/3} + √(KT)), and O(((λK)^{2/3}·T^{1/3} + log T)·Σ 1/Δ_i) with one optimal arm."""
     source, product = "Rouyer, Seldin and Cesa-Bianchi 2021", policy.cost * s.n_arms
     notes = ("for regret with the cost of every switch",)

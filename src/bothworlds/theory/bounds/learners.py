@@ -10,14 +10,14 @@ from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     Bound,
-    Setting,
+    BoundSetting,
     Term,
     states,
 )
 
 
 @states(Advised)
-def advised(bandit: Advised, s: Setting) -> list[Bound]:
+def advised(bandit: Advised, s: BoundSetting) -> list[Bound]:
     """Regret to the best of N experts, M arms: 2√(MT·log N) for EXP4, and best of both worlds for matching.
 
     EXP4, with η_t = √(log N/(Mt)) and estimates ℓ̂ ≥ 0: by e^{−x} ≤ 1 − x + x²/2 for x ≥ 0, with rates that do
@@ -48,7 +48,7 @@ def advised(bandit: Advised, s: Setting) -> list[Bound]:
 
 
 @states(PolicyOptimization)
-def policy_optimization(learner: PolicyOptimization, s: Setting) -> list[Bound]:
+def policy_optimization(learner: PolicyOptimization, s: BoundSetting) -> list[Bound]:
     """O(√(H³·S·A·T·log T)) for T episodes, of the paper's constants."""
     if learner.constants != "paper":
         raise NotCoveredError(

@@ -10,7 +10,7 @@ from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     Bound,
-    Setting,
+    BoundSetting,
     Term,
     states,
 )
@@ -19,7 +19,7 @@ LINEAR = "mean losses linear in the features"
 
 
 @states(LinearSPM)
-def linear_spm(policy: LinearSPM, s: Setting) -> list[Bound]:
+def linear_spm(policy: LinearSPM, s: BoundSetting) -> list[Bound]:
     """O(√(dT·log K)), and O(d·log K·log T/Δ) with one best arm; of the paper's constants."""
     policy.space(s.n_arms)
     if policy.constants != "paper":
@@ -44,7 +44,7 @@ def linear_spm(policy: LinearSPM, s: Setting) -> list[Bound]:
 
 
 @states(EXP2)
-def exp2(policy: EXP2, s: Setting) -> list[Bound]:
+def exp2(policy: EXP2, s: BoundSetting) -> list[Bound]:
     """½(1/k + 4k(1 + c))·√(dT·log K) + c·d·log K; the docstring of EXP2 has the proof."""
     policy.space(s.n_arms)
     k, c, d, log_k = policy.rate, policy.design.certificate, policy.dimension, math.log(s.n_arms)

@@ -24,14 +24,14 @@ from bothworlds.policies import (
     EXP3PlusPlus,
     Thompson,
 )
-from bothworlds.policies.confidence import delta_or
 from bothworlds.policies.ftrl.rates import log_arms
+from bothworlds.policies.shared.confidence import delta_or
 from bothworlds.theory.bounds.divergences import bernoulli_divergence
 from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     Bound,
-    Setting,
+    BoundSetting,
     Term,
     states,
 )
@@ -42,7 +42,7 @@ CLEAN = ("for regret on the uncorrupted means; its C is the budget, at most what
 
 
 @states(BroadOMD)
-def broad_omd(policy: BroadOMD, s: Setting) -> list[Bound]:
+def broad_omd(policy: BroadOMD, s: BoundSetting) -> list[Bound]:
     """O(√(K·L*·log T) + K·log T) with L* ≤ T, and O(K·log T/Δ_min)."""
     if policy.anytime or policy.eta > 1.0 / 162.0:
         raise NotCoveredError("BroadOMD has one with eta ≤ 1/162, not anytime")
@@ -60,7 +60,7 @@ def broad_omd(policy: BroadOMD, s: Setting) -> list[Bound]:
 
 
 @states(ITH22)
-def ith22(policy: ITH22, s: Setting) -> list[Bound]:
+def ith22(policy: ITH22, s: BoundSetting) -> list[Bound]:
     """O(√(K·log T·E ΣH)): √(KT·log T·log K) always, K·log T·log(KT)/Δ_min with one optimal arm."""
     source, k, log_t = "Ito, Tsuchiya and Honda 2022", s.n_arms, s.log_t
     worst = Term("worst case", "√(KT·log T·log K)", math.sqrt(k * s.rounds * log_t * log_arms(k)), "main")
@@ -77,7 +77,7 @@ def ith22(policy: ITH22, s: Setting) -> list[Bound]:
 
 
 @states(Avner)
-def avner(policy: Avner, s: Setting) -> list[Bound]:
+def avner(policy: Avner, s: BoundSetting) -> list[Bound]:
     """O(√(KT·log K)), decoupled."""
     worst = math.sqrt(s.n_arms * s.rounds * math.log(s.n_arms))
     term = Term("worst case", "√(KT·log K)", worst, "main")
@@ -85,7 +85,7 @@ def avner(policy: Avner, s: Setting) -> list[Bound]:
 
 
 @states(UCB1)
-def ucb1(policy: UCB1, s: Setting) -> list[Bound]:
+def ucb1(policy: UCB1, s: BoundSetting) -> list[Bound]:
     """8·Σ log T/Δ_i + (1 + π²/3)·Σ Δ_i on iid losses; against an adversary nothing.
 
     On a graph (UCB-N) the proof holds as it is: an arm is pulled after it was seen 8·log T/Δ_i² times only if
@@ -104,7 +104,7 @@ def ucb1(policy: UCB1, s: Setting) -> list[Bound]:
 
 
 @states(KLUCB)
-def kl_ucb(policy: KLUCB, s: Setting) -> list[Bound]:
+def kl_ucb(policy: KLUCB, s: BoundSetting) -> list[Bound]:
     """Σ_V Δ_i·(f/kl(m_i − ε, m* + δ) + 1/(2ε²) + 2/δ² + 3), f = log T + c·log log T, for the best ε, δ.
 
     The theorem is for the exploration log(1 + t·log²t), which is below log t + 3·log log t from t = 4 on.
@@ -148,7 +148,7 @@ def _margins(mean: float, best: float) -> tuple[FloatArray, FloatArray]:
 
 
 @states(Thompson)
-def thompson(policy: Thompson, s: Setting) -> list[Bound]:
+def thompson(policy: Thompson, s: BoundSetting) -> list[Bound]:
     """(1 + ε)·Σ_V Δ_i·log T/kl(m_i, m*) + O(K/ε²): the leading constant is exact, the rest an order.
 
     For sets of m arms, m* is the mean of the worst of the best m, and Δ_i the distance to it (one best set).
@@ -169,7 +169,7 @@ def thompson(policy: Thompson, s: Setting) -> list[Bound]:
 
 
 @states(EXP3)
-def exp3(policy: EXP3, s: Setting) -> list[Bound]:
+def exp3(policy: EXP3, s: BoundSetting) -> list[Bound]:
     """2·√(KT·log K)."""
     worst = 2.0 * math.sqrt(s.n_arms * s.rounds * math.log(s.n_arms))
     term = Term("worst case", "2·√(KT·log K)", worst, "main")
@@ -178,7 +178,7 @@ def exp3(policy: EXP3, s: Setting) -> list[Bound]:
 
 
 @states(EXP3IX)
-def exp3_ix(policy: EXP3IX, s: Setting) -> list[Bound]:
+def exp3_ix(policy: EXP3IX, s: BoundSetting) -> list[Bound]:
     """O(√(KT·log K) + √(KT/log K)·log(1/δ)) with probability 1 − δ; here integrated over δ."""
     product, log_k = s.n_arms * s.rounds, log_arms(s.n_arms)
     terms = (
@@ -190,7 +190,7 @@ def exp3_ix(policy: EXP3IX, s: Setting) -> list[Bound]:
 
 
 @states(EXP3P)
-def exp3_p(policy: EXP3P, s: Setting) -> list[Bound]:
+def exp3_p(policy: EXP3P, s: BoundSetting) -> list[Bound]:
     """5.15·√(KT·log(K/δ)) with probability 1 − δ, T the horizon told; else at most T."""
     delta = delta_or(policy, int(s.horizon))
     worst = 5.15 * math.sqrt(s.n_arms * s.horizon * math.log(s.n_arms / delta))
@@ -202,7 +202,7 @@ def exp3_p(policy: EXP3P, s: Setting) -> list[Bound]:
 
 
 @states(EXP3PlusPlus)
-def exp3_plus_plus(policy: EXP3PlusPlus, s: Setting) -> list[Bound]:
+def exp3_plus_plus(policy: EXP3PlusPlus, s: BoundSetting) -> list[Bound]:
     """4·√(KT·log K) always; O(Σ log²T/Δ_i) + Õ(Σ K/Δ_i³) on iid losses."""
     source = "Seldin and Lugosi 2017"
     worst = 4.0 * math.sqrt(s.n_arms * s.rounds * math.log(s.n_arms))
@@ -218,7 +218,7 @@ def exp3_plus_plus(policy: EXP3PlusPlus, s: Setting) -> list[Bound]:
 
 
 @states(SAO)
-def sao(policy: SAO, s: Setting) -> list[Bound]:
+def sao(policy: SAO, s: BoundSetting) -> list[Bound]:
     """260·K(1 + log K)·log²β/Δ_min on iid losses, and a √T bound, with T the horizon told."""
     k, t = s.n_arms, s.horizon
     log_beta = float(policy.parameters(k, int(t)).log_beta)
@@ -244,7 +244,7 @@ def sao(policy: SAO, s: Setting) -> list[Bound]:
 
 
 @states(BARBAR)
-def barbar(policy: BARBAR, s: Setting) -> list[Bound]:
+def barbar(policy: BARBAR, s: BoundSetting) -> list[Bound]:
     """O(K·C + Σ (log T/Δ_i)·log(K·log T/δ)) with probability 1 − δ."""
     if policy.constants != "theory":
         raise NotCoveredError("BARBAR has one with constants='theory'")
@@ -261,7 +261,7 @@ def barbar(policy: BARBAR, s: Setting) -> list[Bound]:
 
 
 @states(EliminationRace)
-def elimination_race(policy: EliminationRace, s: Setting) -> list[Bound]:
+def elimination_race(policy: EliminationRace, s: BoundSetting) -> list[Bound]:
     """Õ(Σ (K·C + log T)/Δ_i)."""
     if s.gaps is None:
         return []

@@ -15,7 +15,7 @@ from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     Bound,
-    Setting,
+    BoundSetting,
     Term,
     states,
 )
@@ -71,7 +71,7 @@ def _same(one: Any, other: FTRLParameters) -> bool:
     return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in numbers)
 
 
-def covered(policy: FTRL, s: Setting) -> tuple[Regularizer, float, tuple[str, ...]]:
+def covered(policy: FTRL, s: BoundSetting) -> tuple[Regularizer, float, tuple[str, ...]]:
     """Regularizer, C_log and notes, if a theorem has exactly this policy's numbers; else NotCoveredError."""
     regularizer, n, horizon = policy.regularizer, s.n_arms, int(s.horizon)
     refusal = (
@@ -95,7 +95,7 @@ def covered(policy: FTRL, s: Setting) -> tuple[Regularizer, float, tuple[str, ..
     return regularizer, float(mine.log_barrier), notes
 
 
-def shape(regularizer: Regularizer, log_barrier: float, s: Setting) -> Shape:
+def shape(regularizer: Regularizer, log_barrier: float, s: BoundSetting) -> Shape:
     """The theorem in numbers."""
     k, t, log_t = s.n_arms, s.rounds, s.log_t
     barrier = Term("log-barrier", "C_log·K·log T", log_barrier * k * log_t, "additive")
@@ -141,7 +141,7 @@ def shape(regularizer: Regularizer, log_barrier: float, s: Setting) -> Shape:
 
 
 @states(FTRL)
-def ftrl(policy: FTRL, s: Setting) -> list[Bound]:
+def ftrl(policy: FTRL, s: BoundSetting) -> list[Bound]:
     """Theorems 3.1 to 3.3; for the numbers of Tsallis-INF, what is known of that."""
     mine, other = (one.parameters(s.n_arms, int(s.horizon)) for one in (policy, TsallisINF()))
     if _same(mine, other):
@@ -164,7 +164,7 @@ def ftrl(policy: FTRL, s: Setting) -> list[Bound]:
 
 
 @states(DecoupledTsallisINF)
-def decoupled(policy: DecoupledTsallisINF, s: Setting) -> list[Bound]:
+def decoupled(policy: DecoupledTsallisINF, s: BoundSetting) -> list[Bound]:
     """Theorem 3.4, and for the original scale Rouyer and Seldin's constants."""
     k, root = s.n_arms, math.sqrt(s.n_arms * s.rounds)
     source = f"{PAPER}, Theorem 3.4 (decoupled)"
@@ -188,7 +188,7 @@ def decoupled(policy: DecoupledTsallisINF, s: Setting) -> list[Bound]:
     return bounds
 
 
-def _rouyer_seldin(s: Setting, root: float) -> list[Bound]:
+def _rouyer_seldin(s: BoundSetting, root: float) -> list[Bound]:
     source = "Rouyer and Seldin 2020"
     worst = (Term("worst case", "4.25·√(KT)", 4.25 * root, "main"), Term("one", "1", 1.0, "additive"))
     bounds = [Bound(ADVERSARIAL, worst, True, source)]

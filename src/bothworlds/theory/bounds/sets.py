@@ -20,7 +20,7 @@ from bothworlds.theory.bounds.statement import (
     ADVERSARIAL,
     SELF_BOUNDING,
     Bound,
-    Setting,
+    BoundSetting,
     Term,
     states,
 )
@@ -29,18 +29,18 @@ UNIQUE_SET = "one best set"
 IID = "iid losses"
 
 
-def _unique(s: Setting) -> bool:
+def _unique(s: BoundSetting) -> bool:
     return s.gaps is not None and s.gaps.n_optimal == s.choose
 
 
-def distances(s: Setting) -> tuple[list[float], list[float]]:
+def distances(s: BoundSetting) -> tuple[list[float], list[float]]:
     """By how much means are over the loss of leaving an arm out, and by how much others are under it."""
     assert s.means is not None
     gaps = [mean - s.outside for mean in s.means]
     return [gap for gap in gaps if gap > 0.0], [-gap for gap in gaps if gap < 0.0]
 
 
-def smallest_difference(s: Setting) -> float:
+def smallest_difference(s: BoundSetting) -> float:
     """What the best set is ahead of the next one, which differs by one arm more, less, or other; NaN: none.
 
     Were several exchanges needed, each alone would lead to a set that is allowed too, and not be better.
@@ -59,7 +59,7 @@ def smallest_difference(s: Setting) -> float:
 
 
 @states(HybridINF)
-def hybrid_inf(policy: HybridINF, s: Setting) -> list[Bound]:
+def hybrid_inf(policy: HybridINF, s: BoundSetting) -> list[Bound]:
     """O(√(mKT)), for m > K/2 O((K−m)·√(T·log(K/(K−m)))); O(Σ (log T + log²K)/Δ_i) on iid losses."""
     source, k, m, rest = "Zimmert, Luo and Wei 2019", s.n_arms, s.most, s.n_arms - s.most
     if 2 * m <= k or s.problem.sizes_differ:
@@ -86,7 +86,7 @@ def hybrid_inf(policy: HybridINF, s: Setting) -> list[Bound]:
 
 
 @states(LBINFV)
-def lb_inf_v(policy: LBINFV, s: Setting) -> list[Bound]:
+def lb_inf_v(policy: LBINFV, s: BoundSetting) -> list[Bound]:
     """√(4K·min{L*, mT − L*, Q}·log T), and (Σ_V max{8σ_i²/Δ_i, 2(1+ε)} + 2(1+ε)m)·log T, to leading order."""
     source, k, m, log_t = "Tsuchiya, Ito and Honda 2023", s.n_arms, s.most, s.log_t
     if s.problem.sizes_differ:  # whose L* is shifted: with Σα ≤ mT
@@ -109,7 +109,7 @@ def lb_inf_v(policy: LBINFV, s: Setting) -> list[Bound]:
 
 
 @states(CombUCB1)
-def comb_ucb1(policy: CombUCB1, s: Setting) -> list[Bound]:
+def comb_ucb1(policy: CombUCB1, s: BoundSetting) -> list[Bound]:
     """O(mK·log T/Δ_min) and O(√(mKT·log T)) on iid losses; against an adversary nothing."""
     if policy.alpha != 1.5:
         raise NotCoveredError("CombUCB1 has one with alpha=1.5")

@@ -16,7 +16,7 @@ SELF_BOUNDING = "self-bounding"
 
 
 @dataclass(frozen=True)
-class Setting:
+class BoundSetting:
     """The numbers a bound is a function of.
 
     Attributes
@@ -167,7 +167,7 @@ class Bound:
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 
 
-Statement = Callable[[Any, Setting], list[Bound]]
+Statement = Callable[[Any, BoundSetting], list[Bound]]
 STATEMENTS: dict[type[Any], Statement] = {}
 """The class of a policy (or ``Advised``, …) → function that states its bounds in a setting, and
 refuses parameters no theorem covers."""

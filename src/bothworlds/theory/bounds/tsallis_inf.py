@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 
 from bothworlds.policies import INF, Ito21, TsallisINF, TsallisINFOracle
-from bothworlds.theory.bounds.statement import ADVERSARIAL, SELF_BOUNDING, Bound, Setting, Term, states
+from bothworlds.theory.bounds.statement import ADVERSARIAL, SELF_BOUNDING, Bound, BoundSetting, Term, states
 
 UNIQUE = "one optimal arm"
 UNCORRUPTED = "one optimal arm, no corruption"
 
 
-def unique(s: Setting, *, corrupted: bool = True) -> bool:
+def unique(s: BoundSetting, *, corrupted: bool = True) -> bool:
     """Are there gaps with one optimal arm (and, unless ``corrupted``, no corruption)?"""
     return s.gaps is not None and s.gaps.n_optimal == 1 and (corrupted or s.corruption == 0.0)
 
 
 @states(TsallisINF)
-def tsallis_inf_bounds(policy: TsallisINF, s: Setting) -> list[Bound]:
+def tsallis_inf_bounds(policy: TsallisINF, s: BoundSetting) -> list[Bound]:
     """Zimmert and Seldin's, and for importance weighting Ito's for several optimal arms."""
     return reduced_variance(s) if policy.estimator == "rv" else importance_weighted(s)
 
 
-def importance_weighted(s: Setting) -> list[Bound]:
+def importance_weighted(s: BoundSetting) -> list[Bound]:
     """4√(KT) + 1 always; Σ_V (4·log T + 68)/Δ_i + 4√K; and without uniqueness Ito's Theorem 2."""
     source, root = "Zimmert and Seldin 2019, IW", math.sqrt(s.n_arms * s.rounds)
     worst = (Term("worst case", "4·√(KT)", 4.0 * root, "main"), Term("one", "1", 1.0, "additive"))
@@ -41,7 +41,7 @@ def importance_weighted(s: Setting) -> list[Bound]:
     return bounds
 
 
-def several_optimal_arms(s: Setting, classic: float) -> Bound:
+def several_optimal_arms(s: BoundSetting, classic: float) -> Bound:
     """Ito's Theorem 2, R ≤ Σ_t (5/√t)·E Σ_V √p_i + 10K + D, solved for R under the condition.
 
     By 5·√(p/t) ≤ z·p·Δ + 25/(4zΔt), Σ_{t≤T} 1/t ≤ 1 + log T and the condition, for every z in (0, 1)
@@ -68,7 +68,7 @@ def several_optimal_arms(s: Setting, classic: float) -> Bound:
     return Bound(SELF_BOUNDING, terms, True, "Ito 2021, Theorem 2", notes=notes)
 
 
-def reduced_variance(s: Setting) -> list[Bound]:
+def reduced_variance(s: BoundSetting) -> list[Bound]:
     """2√(KT) + 14K·log T + 16 always, and with one optimal arm a bound in X, C and K·log T."""
     k, log_t = s.n_arms, math.log(s.rounds)
     source = "Zimmert and Seldin 2021, RV"
@@ -95,14 +95,14 @@ def reduced_variance(s: Setting) -> list[Bound]:
 
 
 @states(INF)
-def inf(policy: INF, s: Setting) -> list[Bound]:
+def inf(policy: INF, s: BoundSetting) -> list[Bound]:
     """√(8KT), T the horizon told: rates do not grow."""
     worst = Term("worst case", "√(8KT)", math.sqrt(8.0 * s.n_arms * s.horizon), "main")
     return [Bound(ADVERSARIAL, (worst,), True, "Audibert and Bubeck 2009")]
 
 
 @states(Ito21)
-def ito21(policy: Ito21, s: Setting) -> list[Bound]:
+def ito21(policy: Ito21, s: BoundSetting) -> list[Bound]:
     """R ≤ a·√(log T)·Σ_{i≠i*} √(E Σ_t p_i) + W, W = 3K·log T; a = 6, and 3 for predictions fixed at ½."""
     a = 3.0 if policy.eta == 0.0 else 6.0
     k, log_t, source = s.n_arms, s.log_t, "Ito 2021, Algorithm 1"
@@ -131,7 +131,7 @@ def ito21(policy: Ito21, s: Setting) -> list[Bound]:
 
 
 @states(TsallisINFOracle)
-def oracle(policy: TsallisINFOracle, s: Setting) -> list[Bound]:
+def oracle(policy: TsallisINFOracle, s: BoundSetting) -> list[Bound]:
     """O(Σ log T/Δ_i) for every power, given the gaps."""
     if not unique(s, corrupted=False):
         return []

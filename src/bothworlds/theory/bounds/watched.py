@@ -6,11 +6,11 @@ import math
 
 from bothworlds.errors import NotCoveredError
 from bothworlds.policies import TsallisINF, Watched
-from bothworlds.theory.bounds.statement import ADVERSARIAL, Bound, Setting, Term, states
+from bothworlds.theory.bounds.statement import ADVERSARIAL, Bound, BoundSetting, Term, states
 
 
 @states(Watched)
-def watched(policy: Watched, s: Setting) -> list[Bound]:
+def watched(policy: Watched, s: BoundSetting) -> list[Bound]:
     """√(Kτ) + (2 + 2B)·√(K(T−τ)) at the worst τ, √(KT) + 1 for trials, B·K^¼·√T for chance; B = 1/(1−ε)."""
     if policy.policy != TsallisINF():
         raise NotCoveredError("Watched has one over TsallisINF()")

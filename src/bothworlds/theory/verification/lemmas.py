@@ -115,8 +115,8 @@ def multiplicative(account: Account) -> Finding | None:
 def multipliers(account: Account) -> Finding:
     """The four bounds on λ_U, λ_V and λ_K in terms of the Hessians before and after the round."""
     whole = np.arange(account.n_arms)
-    grown, kept = account.growths, np.zeros_like(account.growths)
-    on_v = kept if account.decoupled else grown
+    grown, still = account.growths, np.zeros_like(account.growths)
+    on_v = still if account.decoupled else grown
     mixed = grown.copy()
     mixed[:, account.suboptimal] = on_v[:, account.suboptimal]
     end = account.p[1:] if account.p_tilde is None else account.p_tilde

@@ -293,7 +293,7 @@ def _with_smallest(row: Row, rounds: int, seed: int) -> Row:
 HEADER = ("lemma", "in the paper", "verdict", "margin", "tolerance", "rounds")
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def row_cells(row: Row) -> tuple[str, ...]:
     """One row in words."""
     verdict = "holds" if row.holds else "FAILS"
     tolerance = f"{row.tolerance:.0e}" if row.tolerance else "none"
@@ -321,7 +321,7 @@ def lemma_table(rows: list[Row]) -> str:
     >>> line.split()[0], "holds" in line
     ('decomposition', True)
     """
-    lines = [HEADER, *(cells(row) for row in rows)]
+    lines = [HEADER, *(row_cells(row) for row in rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(HEADER))]
     table = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -344,5 +344,5 @@ def rich_lemma_table(rows: list[Row]) -> Any:
         result.add_column(name, justify="right" if name in ("margin", "tolerance", "rounds") else "left")
     for row in rows:
         style = None if row.holds else "bold red"
-        result.add_row(*cells(row), style=style)
+        result.add_row(*row_cells(row), style=style)
     return result

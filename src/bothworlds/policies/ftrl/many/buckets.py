@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.ftrl.many.members import join, leave
+from bothworlds.policies.ftrl.many.members import join_bucket, leave_bucket
 from bothworlds.policies.ftrl.many.state import (
     BUCKETS,
     CENTER,
@@ -57,7 +57,7 @@ ROUNDER = 1.5 * 2.0**52  # adding and subtracting this rounds to a whole number
 
 
 @kernel
-def rounded(value: float) -> float:
+def nearest_whole(value: float) -> float:
     """The nearest whole number."""
     return (value + ROUNDER) - ROUNDER
 
@@ -69,9 +69,9 @@ def add_moments(buckets: FloatArray, bucket: int, loss: float, weight: float, ti
     place = (loss - (buckets[LOW + bucket] + half)) / half if half > 0.0 else 0.0
     units = weight / buckets[SIZE + bucket] * COARSE_UNITS
     for j in range(MOMENTS):
-        coarse = rounded(units)
+        coarse = nearest_whole(units)
         buckets[COARSE + MOMENTS * bucket + j] += times * coarse
-        buckets[FINE + MOMENTS * bucket + j] += times * rounded((units - coarse) * FINE_UNITS)
+        buckets[FINE + MOMENTS * bucket + j] += times * nearest_whole((units - coarse) * FINE_UNITS)
         units *= place
 
 
@@ -134,7 +134,7 @@ def settle(state: ManyArmsState, arm: int) -> bool:
     bucket = find_bucket(buckets, scalars, loss, weight)
     if bucket == FAR:
         return False
-    join(arms, members, buckets, scalars, arm, bucket)
+    join_bucket(arms, members, buckets, scalars, arm, bucket)
     add_moments(buckets, bucket, loss, weight, 1.0)
     return True
 
@@ -172,7 +172,7 @@ def take_out(state: ManyArmsState, arm: int) -> None:
     home = int(arms[at + HOME])
     if home != FAR:
         add_moments(buckets, home, arms[at + LOSS], arms[at + WEIGHT], -1.0)
-        leave(arms, members, buckets, arm, home)
+        leave_bucket(arms, members, buckets, arm, home)
 
 
 @kernel

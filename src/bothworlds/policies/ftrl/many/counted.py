@@ -17,7 +17,7 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.ftrl.many.sample import pick
-from bothworlds.policies.ftrl.many.search import change, fill, search
+from bothworlds.policies.ftrl.many.search import change_arm, fill_one_bucket, search_multiplier
 from bothworlds.policies.ftrl.many.state import (
     HORIZON,
     LOSS,
@@ -55,18 +55,18 @@ class CountedParameters(NamedTuple):
 
 
 @kernel
-def restart(params: CountedParameters, state: ManyArmsState, horizon: float) -> None:
+def restart_counted(params: CountedParameters, state: ManyArmsState, horizon: float) -> None:
     """All arms, which stand in a row, are equal."""
     state.scalars[ROUND] = 1.0
     state.scalars[SCALE] = 1.0
     state.scalars[HORIZON] = horizon
-    fill(params, state, params.log_barrier + counted_rate(horizon, 0.0))
+    fill_one_bucket(params, state, params.log_barrier + counted_rate(horizon, 0.0))
 
 
 @init.register(CountedParameters)
 def _(params: CountedParameters) -> ManyArmsState:
     state = empty_state(params.n_arms)
-    restart(params, state, params.horizon)
+    restart_counted(params, state, params.horizon)
     return state
 
 
@@ -102,7 +102,7 @@ def _(
         return  # drawn before the last restart
     rate = counted_rate(state.scalars[HORIZON], count_of(params, state, arm) + 1.0)
     after = state.arms[PER_ARM * arm + LOSS] + loss / weight
-    change(params, state, arm, after, params.log_barrier + rate)
+    change_arm(params, state, arm, after, params.log_barrier + rate)
     state.scalars[MOVED] = arm
 
 
@@ -117,9 +117,9 @@ def _(params: CountedParameters, state: ManyArmsState) -> int:
     if params.restarts and scalars[ROUND] > horizon:
         scalars[RESTARTS] += 1.0
         line_up(params.n_arms, state.arms, state.members)
-        restart(params, state, horizon * horizon)
+        restart_counted(params, state, horizon * horizon)
         return CONVERGED
-    return search(params, state, moved)
+    return search_multiplier(params, state, moved)
 
 
 @distribution.register(CountedParameters)

@@ -78,7 +78,7 @@ def enlarge(members: FloatArray, buckets: FloatArray, scalars: FloatArray, bucke
 
 
 @kernel
-def join(
+def join_bucket(
     arms: FloatArray, members: FloatArray, buckets: FloatArray, scalars: FloatArray, arm: int, bucket: int
 ) -> None:
     """Make an arm a member."""
@@ -92,7 +92,7 @@ def join(
 
 
 @kernel
-def leave(arms: FloatArray, members: FloatArray, buckets: FloatArray, arm: int, bucket: int) -> None:
+def leave_bucket(arms: FloatArray, members: FloatArray, buckets: FloatArray, arm: int, bucket: int) -> None:
     """End the membership of an arm; the last member takes its place. A bucket without members is gone."""
     place = arms[PER_ARM * arm + PLACE]
     last = buckets[COUNT + bucket] - 1.0

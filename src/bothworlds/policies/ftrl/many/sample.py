@@ -28,7 +28,7 @@ TRIES = 10_000  # each fails with a probability of less than 4/5
 
 
 @kernel
-def bound(buckets: FloatArray, bucket: int, power: int) -> float:
+def envelope(buckets: FloatArray, bucket: int, power: int) -> float:
     """What b/(L − x)^power of no member exceeds."""
     return float(buckets[SIZE + bucket] * whole_power(buckets[NEARNESS + bucket], power))
 
@@ -40,7 +40,7 @@ def pick(state: ManyArmsState, power: int, uniform: float) -> int:
     used = int(scalars[USED])
     total = 0.0
     for bucket in range(1, used):
-        total += buckets[COUNT + bucket] * bound(buckets, bucket, power)
+        total += buckets[COUNT + bucket] * envelope(buckets, bucket, power)
     arm = 0
     for attempt in range(TRIES):
         target = total * (uniform if attempt == 0 else expand(uniform, attempt))
@@ -50,10 +50,10 @@ def pick(state: ManyArmsState, power: int, uniform: float) -> int:
             if buckets[COUNT + bucket] > 0.0:
                 rest = target
                 chosen = bucket
-                target -= buckets[COUNT + bucket] * bound(buckets, bucket, power)
+                target -= buckets[COUNT + bucket] * envelope(buckets, bucket, power)
                 if target < 0.0:
                     break
-        highest = bound(buckets, chosen, power)
+        highest = envelope(buckets, chosen, power)
         place = rest / highest
         index = min(int(place), int(buckets[COUNT + chosen]) - 1)
         arm = int(members[int(buckets[START + chosen]) + index])

@@ -85,7 +85,7 @@ def far_distance(params: Any, scale: float, largest: float) -> float:
 
 
 @kernel
-def clear(buckets: FloatArray, scalars: FloatArray) -> None:
+def empty_buckets(buckets: FloatArray, scalars: FloatArray) -> None:
     """No buckets."""
     scalars[USED] = 1.0
     scalars[FILLED] = 0.0
@@ -95,11 +95,11 @@ def clear(buckets: FloatArray, scalars: FloatArray) -> None:
 
 
 @kernel
-def fill(params: Any, state: ManyArmsState, weight: float) -> None:
+def fill_one_bucket(params: Any, state: ManyArmsState, weight: float) -> None:
     """All arms, which stand in a row, are equal, and x is known: one bucket without width."""
     arms, _, buckets, scalars = state
     n_arms = params.n_arms
-    clear(buckets, scalars)
+    empty_buckets(buckets, scalars)
     scalars[OFFSET] = 0.0
     scalars[CENTER] = -scalars[SCALE] * math.pow(n_arms * weight, 1.0 / params.power)
     scalars[UNIT] = -scalars[CENTER]
@@ -119,7 +119,7 @@ def fill(params: Any, state: ManyArmsState, weight: float) -> None:
 def begin_anew(params: Any, state: ManyArmsState) -> None:
     """Give up all buckets, so that all arms must settle, and take a whole number off all losses."""
     arms, members, buckets, scalars = state
-    clear(buckets, scalars)
+    empty_buckets(buckets, scalars)
     shift = math.floor(scalars[CENTER])
     scalars[CENTER] -= shift
     scalars[OFFSET] += shift
@@ -140,7 +140,7 @@ def begin_anew(params: Any, state: ManyArmsState) -> None:
 
 
 @kernel
-def recenter(params: Any, state: ManyArmsState, center: float) -> None:
+def move_center(params: Any, state: ManyArmsState, center: float) -> None:
     """Move the center, and give up the buckets for which that is too near: some, or all."""
     buckets, scalars = state.buckets, state.scalars
     scalars[CENTER] = center
@@ -172,7 +172,7 @@ def search_series(params: Any, scalars: FloatArray) -> float:
 
 
 @kernel
-def search(params: Any, state: ManyArmsState, arm: int) -> int:
+def search_multiplier(params: Any, state: ManyArmsState, arm: int) -> int:
     """Bring x up to date with c and with ``arm``, which has changed (−1: none has)."""
     scalars = state.scalars
     shift = scalars[SHIFT]
@@ -181,7 +181,7 @@ def search(params: Any, state: ManyArmsState, arm: int) -> int:
         if not reached:
             if not abs(shift) <= EMPTY:
                 break
-            recenter(params, state, scalars[CENTER] + min(shift, 0.5) * scalars[UNIT])
+            move_center(params, state, scalars[CENTER] + min(shift, 0.5) * scalars[UNIT])
         if not settle_all(state, arm, not reached):
             if scalars[AGE] >= CROWDED:
                 break
@@ -205,11 +205,11 @@ def search(params: Any, state: ManyArmsState, arm: int) -> int:
 def resettle(params: Any, state: ManyArmsState) -> int:
     """Bring x up to date after any number of arms have changed, to larger L: all go into new buckets."""
     state.scalars[AGE] = CROWDED
-    return search(params, state, -1)
+    return search_multiplier(params, state, -1)
 
 
 @kernel
-def change(params: Any, state: ManyArmsState, arm: int, loss: float, weight: float) -> None:
+def change_arm(params: Any, state: ManyArmsState, arm: int, loss: float, weight: float) -> None:
     """Give an arm another L and b; it is out of its bucket until the search, which comes next."""
     arms, scalars = state.arms, state.scalars
     before, weight_before = arms[PER_ARM * arm + LOSS], arms[PER_ARM * arm + WEIGHT]

@@ -18,7 +18,7 @@ from bothworlds.policies.base import (
     weight_of,
 )
 from bothworlds.policies.ftrl.many.sample import pick
-from bothworlds.policies.ftrl.many.search import change, fill, search
+from bothworlds.policies.ftrl.many.search import change_arm, fill_one_bucket, search_multiplier
 from bothworlds.policies.ftrl.many.series import sum_up
 from bothworlds.policies.ftrl.many.state import (
     LOSS,
@@ -73,7 +73,7 @@ def _(params: ManyArmsParameters) -> ManyArmsState:
     state = empty_state(params.n_arms)
     state.scalars[ROUND] = 1.0
     state.scalars[SCALE] = (params.power - 1.0) * rate(params, 1.0)
-    fill(params, state, 1.0)
+    fill_one_bucket(params, state, 1.0)
     return state
 
 
@@ -108,7 +108,7 @@ def _(
     state.scalars[MOVED] = NOTHING
     if loss > 0.0:
         state.scalars[MOVED] = arm
-        change(params, state, arm, state.arms[PER_ARM * arm + LOSS] + loss / weight, 1.0)
+        change_arm(params, state, arm, state.arms[PER_ARM * arm + LOSS] + loss / weight, 1.0)
 
 
 @step.register(ManyArmsParameters, inline=True)
@@ -116,7 +116,7 @@ def _(params: ManyArmsParameters, state: ManyArmsState) -> int:
     scalars = state.scalars
     scalars[ROUND] += 1.0
     scalars[SCALE] = (params.power - 1.0) * rate(params, scalars[ROUND])
-    return search(params, state, int(scalars[MOVED]))
+    return search_multiplier(params, state, int(scalars[MOVED]))
 
 
 @distribution.register(ManyArmsParameters)

@@ -10,7 +10,6 @@ import numpy as np
 
 from bothworlds._jit import kernel
 from bothworlds._simd import LANES, load, store, whole
-from bothworlds.policies.confidence import require_horizon
 from bothworlds.policies.ftrl.rates.base import (
     CONTINUE,
     UNUSED,
@@ -26,6 +25,7 @@ from bothworlds.policies.ftrl.rates.base import (
 )
 from bothworlds.policies.ftrl.rates.paper import add_linear, advance_linear
 from bothworlds.policies.ftrl.state import ERRORS, HORIZON, RESTARTS, ROUND, FTRLState
+from bothworlds.policies.shared.confidence import require_horizon
 from bothworlds.settings import Within
 
 

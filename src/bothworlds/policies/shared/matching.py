@@ -16,7 +16,7 @@ import math
 from typing import Any
 
 from bothworlds._jit import FloatArray, generic, kernel
-from bothworlds.policies.estimated_losses import TUNING
+from bothworlds.policies.shared.estimated_losses import TUNING
 from bothworlds.simplex.regularizers.base import slope
 from bothworlds.simplex.regularizers.hybrid import HybridParameters
 from bothworlds.simplex.steps.base import MULTIPLIER, TOTAL, general

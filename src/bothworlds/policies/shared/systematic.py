@@ -76,8 +76,8 @@ def insert_likeliest(p: FloatArray, out: IntArray, count: int) -> None:
 
 def draws_sets_from_its_p(kind: type) -> None:
     """Register act_several of a policy with ``groups`` whose state has the probabilities of arms as ``p``."""
-    act_several.register(kind)(_draw_from_p)
+    act_several.register(kind)(_draw_set_from_p)
 
 
-def _draw_from_p(params: Any, state: Any, uniforms: FloatArray, out: IntArray) -> int:
+def _draw_set_from_p(params: Any, state: Any, uniforms: FloatArray, out: IntArray) -> int:
     return draw_groups(params.groups, state.p, uniforms[0], out)

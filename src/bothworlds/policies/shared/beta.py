@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from bothworlds._jit import FloatArray, kernel
-from bothworlds.policies.kl import kl_lower
+from bothworlds.policies.shared.kl import kl_lower
 
 N_NODES = 16
 

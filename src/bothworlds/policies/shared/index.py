@@ -18,6 +18,7 @@ from bothworlds.policies.base import (
     step,
     sum_of,
     weighs,
+    weighs_nothing,
     weight_of,
 )
 from bothworlds.simplex.kernel import CONVERGED
@@ -78,10 +79,6 @@ def _weight(params: Any, state: Any, arm: int) -> float:
     return 1.0 if arm == state.chosen[0] else 0.0
 
 
-def _weighs(params: Any) -> bool:
-    return False
-
-
 def learn_mean(params: Any, state: Any, arm: int, loss: float, weight: float, memo: float) -> None:
     """Count the loss, and add it up."""
     state.counts[arm] += 1.0
@@ -107,7 +104,7 @@ def plays_its_choice(kind: type) -> None:
     """Register act, weight_of, weighs, distribution of a policy whose state has its arm as ``chosen``."""
     act.register(kind)(_act)
     weight_of.register(kind)(_weight)
-    weighs.register(kind)(_weighs)
+    weighs.register(kind)(weighs_nothing)
     distribution.register(kind)(_distribution)
 
 

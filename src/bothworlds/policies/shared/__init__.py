@@ -1,0 +1,1 @@
+"""What several policies are made of, and no policy itself."""
