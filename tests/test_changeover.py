@@ -10,7 +10,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -112,6 +114,23 @@ def test_kernels_keep_to_what_numba_and_python_compute_alike():
             if isinstance(node, ast.Attribute) and ast.unparse(node) in DIFFERENT:
                 offenders.append((name, ast.unparse(node)))
     assert offenders == []
+
+
+@dataclass(frozen=True, repr=False)
+class Slow(bw.Policy):
+    """Without a name and without kernels of its own: another process could not make it."""
+
+    def parameters(self, n_arms, horizon):
+        return bw.FTRL(bw.Tsallis(0.5), rates=bw.rates.RootRate(2.0)).parameters(n_arms, horizon)
+
+
+@pytest.mark.compiled
+def test_a_bandit_waits_for_a_policy_that_only_this_program_has(monkeypatch):
+    monkeypatch.setenv("BOTHWORLDS_COMPILE", "background")
+    monkeypatch.setattr(_changeover, "_started", {})
+    bandit = bw.Bandit(3, bw.Restarting(Slow(), every=100), seed=1)
+    assert not isinstance(bandit._act, FunctionType)  # machine code from the first pull on
+    assert _changeover._started == {}
 
 
 # --- in processes of their own, as a user has them --------------------------------------------------------

@@ -6,9 +6,9 @@ thread hands it to every bandit of these types. The numbers are the same to the 
 caller never waits, but for Python's lock, which it shares with the thread.
 
 ``BOTHWORLDS_COMPILE`` says otherwise: ``wait`` for compiled code in ``Bandit(...)``, or ``never`` compile for
-a bandit. It waits, too, where Python would be too slow, for thousands of arms; and for kernels outside the
-package, which another process could have only by running the program that they are part of. What ends
-before it could be compiled, a replay of a few rounds, stays Python.
+a bandit. It waits, too, where Python would be too slow, for thousands of arms; and for policies and kernels
+outside the package, which another process could have only by running the program that they are part of. What
+ends before it could be compiled, a replay of a few rounds, stays Python.
 """
 
 from __future__ import annotations
@@ -54,10 +54,13 @@ compile_bandit(**job)
 """
 
 
-def give_kernels(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dict[str, Any]]) -> None:
+def give_kernels(
+    owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[[], dict[str, Any] | None]
+) -> None:
     """Give ``owner`` its kernels: machine code if it is in memory, else Python and machine code later.
 
-    ``recipe`` are the arguments of :func:`bothworlds.warmup.compile_bandit`, in JSON types.
+    ``recipe`` are the arguments of :func:`bothworlds.warmup.compile_bandit`, in JSON types; None if no other
+    process can make such a bandit.
     """
     way = _way()
     many = n_arms >= WAITS_FROM
@@ -67,7 +70,9 @@ def give_kernels(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[
         _give(owner, {name: entry.python for name, (entry, _) in kernels.items()})
         return
     form = _form_of(kernels)
-    if way == "wait" or many or any(kind in _jit.outside for kind in _classes(form)):
+    waits = way == "wait" or many or any(kind in _jit.outside for kind in _classes(form))
+    described = None if waits or form in _started else recipe()
+    if waits or (described is None and form not in _started):
         if form not in _bound:
             if many and way != "wait":
                 _announce(kernels, n_arms)
@@ -77,7 +82,8 @@ def give_kernels(owner: Any, kernels: Kernels, *, n_arms: int, recipe: Callable[
     with _lock:
         changeover = _started.get(form)
         if changeover is None:
-            changeover = _started[form] = _Changeover(kernels, recipe())
+            assert described is not None
+            changeover = _started[form] = _Changeover(kernels, described)
         _give(owner, changeover.code)
         if not changeover.done:
             changeover.owners.add(owner)

@@ -141,6 +141,12 @@ def names_in(namespace: str) -> dict[str, type]:
     return {name: cls for family in found for name, cls in family.registry.items()}
 
 
+def is_ours(part: Value) -> bool:
+    """Are its class and those of its parts of this package, so that any process has them?"""
+    parts = [value for value in part.given().values() if isinstance(value, Value)]
+    return type(part).__module__.startswith("bothworlds.") and all(map(is_ours, parts))
+
+
 def settings(part: Any) -> list[Field[Any]]:
     """The fields of a class (or of an instance) that are given to it; others it sets itself."""
     return [field for field in fields(part) if field.init]

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from bothworlds import _changeover, _check, policies, rng
 from bothworlds._changeover import Kernels
 from bothworlds._jit import FloatArray, what_to_do
+from bothworlds._value import is_ours
 from bothworlds._words import counted
 from bothworlds.bandit import batch, several
 from bothworlds.bandit.arms import RestrictedKernels, Roster, require_changing_arms
@@ -163,7 +164,9 @@ class Playing:
     def _start(self, owner: Any, kernels: Kernels, part: str) -> None:
         """Give ``owner`` its kernels; ``part`` names them for another process that compiles."""
 
-        def recipe() -> dict[str, Any]:
+        def recipe() -> dict[str, Any] | None:
+            if not is_ours(self._policy):
+                return None
             policy = policies.to_dict(self._policy)
             what = {"policy": policy, "n_arms": self._n_played, "horizon": self._horizon, "part": part}
             return what | {"problem": self._problem.to_dict()}
