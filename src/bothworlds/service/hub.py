@@ -91,10 +91,10 @@ class Hub:
     Examples
     --------
     >>> from bothworlds.service.hub import Hub
-    >>> from bothworlds.service.settings import settings_of
+    >>> from bothworlds.service.settings import checked_settings
     >>> from bothworlds.service.store import open_store
     >>> hub = Hub(open_store("sqlite:///shop.db"))
-    >>> hub.create("button", settings_of(["blue", "green"], "tsallis-inf"))
+    >>> hub.create("button", checked_settings(["blue", "green"], "tsallis-inf"))
     True
     >>> decision = hub.decide("button", unit="u-42")
     >>> hub.report(decision.id, reward=1.0).learned
