@@ -57,7 +57,7 @@ latex: $(VENV)/dev.stamp ## set tables and pgf figures with LaTeX, which apt ins
 	  || echo "no LaTeX, and not root: its tests will be skipped"
 	$(BIN)/python -m pytest -q tests/report/test_latex.py
 
-test: ## everything that must pass: lint, types, layers, examples, tests (eleven to twelve minutes on two cores, more on slow ones)
+test: ## everything that must pass: lint, types, layers, examples, tests (eleven to fifteen minutes on two cores)
 	@$(MAKE) --no-print-directory --jobs $(WORKERS) browser lint bytecode examples  # the first waits for the network
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" tests
 

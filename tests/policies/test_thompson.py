@@ -228,9 +228,9 @@ def mean_regret_of_two_rounds(losses):
     ("policy", "seed"),
     [
         (bw.Thompson(), 0),
-        (bw.Thompson(), 1),
-        (bw.DiscountedThompson(), 0),
-        (bw.SlidingWindowThompson(window=2), 0),
+        pytest.param(bw.Thompson(), 1, marks=pytest.mark.slow),
+        pytest.param(bw.DiscountedThompson(), 0, marks=pytest.mark.slow),
+        pytest.param(bw.SlidingWindowThompson(window=2), 0, marks=pytest.mark.slow),
     ],
     ids=repr,
 )
