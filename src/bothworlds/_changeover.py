@@ -71,8 +71,11 @@ def give_kernels(
         return
     form = _form_of(kernels)
     waits = way == "wait" or many or any(kind in _jit.outside for kind in _classes(form))
-    described = None if waits or form in _started else recipe()
-    if waits or (described is None and form not in _started):
+    described = None
+    if not waits and form not in _started:
+        described = recipe()
+        waits = described is None
+    if waits:
         if form not in _bound:
             if many and way != "wait":
                 _announce(kernels, n_arms)
